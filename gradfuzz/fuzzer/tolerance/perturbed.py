@@ -71,7 +71,7 @@ FUNCTION_UNITS = 4.0
 SMALL = 2.0**-6
 """Lanes farther than this share from the exact one may be where noise is not proportional to eps."""
 
-A_FEW = 2.0**-6
+A_FEW = 2.0**-4
 """Of a large array some entries cancel; where more than this share of them do, lanes have strayed."""
 
 _DECISION_UNITS = 16.0
@@ -274,7 +274,7 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
             exact = by_point[..., 0]
             sizes, spread = np.abs(exact), np.zeros(exact.shape)
             with np.errstate(invalid="ignore"):  # of two infinities; constants may be infinite
-                for lane in range(1, self.lanes):
+                for lane in range(1, by_point.shape[-1]):
                     np.maximum(spread, np.abs(by_point[..., lane] - exact), out=spread)
             axes = tuple(range(exact.ndim - 1))
             # In the target, what cancels is as large as its noise, even where the exact lane is near 0.
@@ -454,9 +454,18 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
 
     def _of_norms(self, total: Array, sizes: Array, count: int) -> Array:
         """A sum of `count` terms, perturbed as a whole; `sizes` are those of the terms together, by point."""
+        additions = np.where(self._biased, (count + 1.0) / 2.0, math.sqrt(count / 3.0))
+        if self._few and sizes.size > _POOL and not is_complex(total):  # lane by lane takes a third
+            self.seen.append(sizes)
+            self._next = first = (self._next + _STEP) % _POOL
+            for k in range(1, self.lanes):
+                draws = (self._sum[:, k] - 1.0) * additions[k]
+                losses = np.resize(np.roll(draws, -first), sizes.shape[:-1])
+                losses *= sizes[..., 0]
+                total[..., k] += losses
+            return self._keep(total)
         sizes = np.broadcast_to(sizes[..., np.newaxis], (*sizes.shape, self.lanes)).reshape(total.shape)
         self.seen.append(sizes)  # no partial sum is larger
-        additions = np.where(self._biased, (count + 1.0) / 2.0, math.sqrt(count / 3.0))
 
         def strayed(part: Array) -> Array:
             losses = self._factors(self._sum, part.shape) - 1.0

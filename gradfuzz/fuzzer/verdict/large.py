@@ -2,7 +2,11 @@
 
 Their truth is the engine's derivative in float64, with the noise of its lanes for a bound. Differences of the
 interpreter, which shares no rule and no graph with the engine, have to confirm it: on a line where every
-input moves, and, before an answer is called wrong, along the very direction or entry in which it is.
+input moves, and, before an answer is called wrong, along the very direction or entry in which it is, or along
+all of its errors.
+
+Of many decisions rounding leaves some open. Each is taken as float64 takes it, and the other way only where
+an answer is otherwise wrong, and right in float64.
 """
 
 from __future__ import annotations
@@ -201,8 +205,7 @@ class Large:
         """Those of the open decisions that bring the derivative nearer to an answer if they are taken the
         other way.
         """
-        modes: tuple[Mode, ...] = ("rev",) * self._question.order
-        graph = derivative(self._question.program, wrt=self._question.wrt, modes=modes)
+        graph = self._derivative(self._question.order)
         given = self._given_at(self._inputs, self._question.order)
 
         def off(others: tuple[float, ...]) -> int:
@@ -320,10 +323,13 @@ class Large:
 
     @functools.cached_property
     def _lower(self) -> Graph:
-        """The derivative of one order less, by the engine."""
+        """The derivative of one order less."""
+        return self._derivative(self._question.order - 1)
+
+    def _derivative(self, order: int) -> Graph:
+        """The derivative of an order, by the engine."""
         last: Mode = "rev"
-        modes = (last,) * (self._question.order - 1)
-        return derivative(self._question.program, wrt=self._question.wrt, modes=modes)
+        return derivative(self._question.program, wrt=self._question.wrt, modes=(last,) * order)
 
     @functools.cached_property
     def _rounding(self) -> float:
@@ -352,7 +358,8 @@ def strays(case: CheckResult, tolerance: Tolerance) -> bool:
     size of the gradient by an input.
     """
     unit = unit_roundoff(tolerance.precision)
-    for name, likely in tolerance.likely.items() if ALONG not in case.answer.gradient else ():
+    is_asked = case.verdict is Verdict.AGREE and ALONG not in case.answer.gradient
+    for name, likely in tolerance.likely.items() if is_asked else ():
         right = tolerance.gradient[name]
         error = np.asarray(case.answer.gradient[name], np.float64) - right
         tilt = abs(float(np.vdot(error, right)))

@@ -6,8 +6,9 @@ some wrong answers need more evidence.
 
     below float64, of a long program, or of     the same is wrong in float64; of NaN and infinity: it is
     one whose other forms cannot be measured,   not right there. A rule for float32 may be an approximation
-    or may leave the range; of a rule in exact  that is as good as float32
-    numbers
+    or may leave the range, or of which         that is as good as float32
+    rounding leaves decisions open; of a rule
+    in exact numbers
     in float64, where the square of an          none counts: no precision is wider
     intermediate leaves the range
     off by less than a hundred times what is    it is wrong by the same amount at points that differ in
