@@ -329,9 +329,12 @@ def a_kink_of_many_entries() -> Planted:
 )
 def no_number_beside_what_is_not_defined() -> Planted:
     question = asked("sum(log(x) * 2.0)", x=[0.0, 0.5, 4.0])
-    wrong = ([np.inf, 4.0, 0.5005], [NAN, -4.0, 0.5], [np.inf, 0.0, 0.5], [2.0, 4.0, 40.0])
-    found = tuple(judged(question, saying(x=gradient)) for gradient in wrong)
-    return Planted(judged(question, saying(x=[np.inf, NAN, 0.5])), "domain", found)
+
+    def said(*gradient: float) -> CheckResult:
+        return check_answers(LazyAnswers(saying(x=gradient), question), _evaluator())
+
+    found = (said(np.inf, 4.0, 0.5005), said(NAN, -4.0, 0.5), said(np.inf, 0.0, 0.5), said(2.0, 4.0, 40.0))
+    return Planted(said(np.inf, NAN, 0.5), "not defined", found)
 
 
 @excuse(
