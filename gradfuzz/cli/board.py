@@ -32,7 +32,7 @@ def board(stores: tuple[Path, ...], out: Path, title: str, url: str) -> None:
     from gradfuzz.reports.board.pages import site
 
     if url and not url.startswith(("https://", "http://")):
-        raise UsageError(f"--url {url!r} is no address of the web; it begins with https://")
+        raise UsageError(f"--url {url!r} is not an address of the web, which begins with https://")
     runs = [run for store in stores or (Path(".gradfuzz"),) for run in _runs(store)]
     if not runs:
         raise UsageError("the stores have no run yet; a sweep makes one")

@@ -37,7 +37,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic from click
             except ValueError:
                 seconds = math.nan
         if not 0.0 < seconds < math.inf:
-            self.fail(f"{value!r} is no time above 0; write 90, 90s, 5m, 8h or 1h30m", param, ctx)
+            self.fail(f"{value!r} is not a time above 0; write 90, 90s, 5m, 8h or 1h30m", param, ctx)
         return seconds
 
 

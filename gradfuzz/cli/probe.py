@@ -39,7 +39,7 @@ def probe(
 ) -> None:
     """Ask TARGET about a fixed grid of canonical cases, and print a report card.
 
-    A row that agrees by coincidence is wrong at a neighbouring point. A row is vacuous where the true
+    A row that agrees by coincidence is wrong at a neighbouring point. A row tests nothing where the true
     derivative is zero all around. The suites of ops (linalg, complex, tensor, vectorize) print a word per
     cell. Wrong cells are numbered, and each has a script that shows the error without gradfuzz. The suite
     functions calls every function of a library, or of your own module, and prints a word per derivative.

@@ -69,7 +69,7 @@ def record(
     names = list(library) or [n for n in CALLED if registry.beside(n)]
     for name in names:
         if name not in CALLED:
-            raise UsageError(f"--library {name!r} is none of {', '.join(CALLED)}")
+            raise UsageError(f"--library {name!r} is not one of {', '.join(CALLED)}")
     code: int | str | None = 0
     sys.path.insert(0, "" if module is not None else str(Path(arguments[0]).parent))
     with ExitStack() as stack:

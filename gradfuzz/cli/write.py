@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gradfuzz.cli.options import PATH
-from gradfuzz.cli.output import writing
+from gradfuzz.cli.output import check_writable, writing
 from gradfuzz.cli.shell import click
 from gradfuzz.errors import UsageError
 
@@ -41,6 +41,8 @@ def write(
     if output is not None and output.exists():
         advice = "name a new file, or leave out --output"
         raise UsageError(f"{str(output)!r} exists and is not overwritten; {advice}")
+    if output is not None:
+        check_writable(output, "--output")
     inputs = read_inputs([",".join(at)])[0] if at else None
     text = starter(source, grad=grad, framework=framework, inputs=inputs)  # type: ignore[arg-type]  # click says which there are
     if output is None:

@@ -42,7 +42,7 @@ _LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "IMPORT_NAME")
 def _imported(name: str) -> Library:
     """The library; `UsageError` for an unknown name, `MissingExtraError` if it is not installed."""
     if name not in get_args(LibraryName):
-        raise UsageError(f"framework={name!r} is none of {', '.join(map(repr, get_args(LibraryName)))}")
+        raise UsageError(f"framework={name!r} is not one of {', '.join(map(repr, get_args(LibraryName)))}")
     try:
         home = importlib.import_module(f"gradfuzz.libraries.{name}")
         found: Library = getattr(home, f"{name.title()}Library")()

@@ -259,7 +259,7 @@ class Library(abc.ABC):
                 return way
         known = ", ".join(repr(way.name) for way in self.ways)
         has = f"it has 'all', {known}" if known else "it is asked in one way only"
-        raise UsageError(f"ways={name!r} is no way to ask {self.name} for a derivative; {has}")
+        raise UsageError(f"ways={name!r} is not a way to ask {self.name} for a derivative; {has}")
 
     def derivative_by(
         self, way: AskedWay, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted

@@ -12,7 +12,7 @@ import numpy as np
 from gradfuzz.errors import UnsupportedError, UsageError
 from gradfuzz.fuzzer.measuring.accuracy import measured_accuracy, share_of, tightened, with_tolerance
 from gradfuzz.fuzzer.measuring.attached import Exact, reference_of
-from gradfuzz.fuzzer.measuring.measure import FACTORS, Asked, Inquiry, combinations
+from gradfuzz.fuzzer.measuring.measure import FACTORS, Asked, Inquiry, chosen_modes, combinations
 from gradfuzz.fuzzer.measuring.measured import (
     InconclusiveError,
     InconclusiveWarning,
@@ -20,7 +20,7 @@ from gradfuzz.fuzzer.measuring.measured import (
     Method,
     Nearby,
 )
-from gradfuzz.fuzzer.measuring.subject import Subject, subject_of
+from gradfuzz.fuzzer.measuring.subject import Subject, must_take, subject_of
 from gradfuzz.fuzzer.questions.request import inputs_named, points_of, programs_of
 from gradfuzz.fuzzer.questions.weighted import in_units, seed_of, unit_of, weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
@@ -41,8 +41,6 @@ from gradfuzz.testing.mismatch import GradientMismatch, told
 
 Allowed = Literal["stop_gradient"]
 """What may make a gradient differ from the derivative."""
-
-_BOTH: tuple[Mode, ...] = ("rev", "fwd")
 
 
 @assertion
@@ -147,6 +145,8 @@ def check_gradient(
         chosen = None if by is None else [names[w] if isinstance(w, int) else w for w in by]
         check_program(f, target, point, wrt=chosen, order=order, modes=modes, strict=strict)
         return
+    if target is not None:
+        raise UsageError(f"target={target!r} is for a Program; a function is asked of its own framework")
     measured, failure = _measured(
         *(f, args, wrt, order, modes, ways, grad, reference, framework, allow, accuracy), entries=False
     )
@@ -219,7 +219,7 @@ def check_program(
         programs = [in_pairs(program)]
     else:
         programs = [p for _, p in programs_of(program, inputs=given)]
-    asked_modes = _modes(modes)
+    asked_modes = chosen_modes(modes)
     for one in programs:
         at = points_of(one, given, precision)
         floats = (p.name for p in one.params if p.type.is_float)
@@ -255,14 +255,6 @@ def check_program(
             _say(unclear, None, strict)
 
 
-def _modes(modes: Sequence[Mode] | Mode | None) -> tuple[Mode, ...]:
-    chosen = _BOTH if modes is None else (modes,) if isinstance(modes, str) else tuple(modes)
-    for mode in chosen:
-        if mode not in _BOTH:
-            raise UsageError(f"modes={modes!r}: a mode is 'rev' or 'fwd'")
-    return chosen
-
-
 def _say(measured: Measured, failure: Exception | None, strict: bool) -> None:
     """Raises or warns unless a measurement is right."""
     __tracebackhide__ = True
@@ -294,8 +286,8 @@ def _measured(
 ) -> tuple[Measured, Exception | None]:
     """The measurement, and the exception of the function or its derivative, if any."""
     if allow not in (None, *get_args(Allowed)):
-        raise UsageError(f"allow={allow!r} is none of {', '.join(map(repr, get_args(Allowed)))}")
-    asked_modes = _modes(modes)
+        raise UsageError(f"allow={allow!r}: it is {' or '.join(map(repr, get_args(Allowed)))}, or left out")
+    asked_modes = chosen_modes(modes)
     given = reference_of(f) if reference is None else reference
     subject = subject_of(f, args, wrt, grad, framework, objects=given is None)
     if ways and grad is not None:
@@ -303,6 +295,10 @@ def _measured(
     asks = _asks(subject.framework, combinations(order, asked_modes), ways)
     if given is not None and not isinstance(given, Exact):
         given = Exact(given)
+    own = given or Exact()
+    for name, value in (("grad=", grad), ("reference=", own.function), ("gradient=", own.gradient)):
+        if value is not None and not callable(value):
+            raise UsageError(f"{name}{value!r:.80} is not a function; give one that takes the same arguments")
     exact = None
     if given is not None and given.function is not None:
         exact = subject_of(given.function, args, wrt, lambda *_: None, None)
@@ -322,9 +318,12 @@ def _measured(
         return Inquiry(subject, exact, given, entries=entries, allowed=allowed, accuracy=known)
 
     try:
-        return _found(subject, inquire, order, asks, named=modes is not None, all_ways=ways == "all")
+        found = _found(subject, inquire, order, asks, named=modes is not None, all_ways=ways == "all")
     finally:
         subject.framework.tidy()
+    if isinstance(found[1], TypeError) and not found[0].modes:
+        must_take(f, args, subject.label)
+    return found
 
 
 def _asks(
@@ -333,7 +332,7 @@ def _asks(
     """What is asked: each way with the modes that it asks in."""
     if not ways:
         return [(None, one) for one in steps]
-    names = [ways] if isinstance(ways, str) else ways
+    names = [ways] if isinstance(ways, str) or not isinstance(ways, Sequence) else ways
     every = [way for way in library.ways if not way.slow]
     chosen = every if ways == "all" and every else [library.way(name) for name in names]
     asks: list[tuple[AskedWay | None, tuple[Mode, ...]]]

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.conventions.excluded import is_square
 from gradfuzz.fuzzer.measuring.subject import subject_of
 from gradfuzz.fuzzer.questions.request import imported
 from gradfuzz.libraries.detect import library_of, signature_of
@@ -222,8 +223,9 @@ def _example(place: int, shape: tuple[int, ...]) -> Array:
     """Distinct positive numbers with few digits. A square matrix is symmetric with a heavy diagonal."""
     count = int(np.prod(shape))
     values = np.asarray(0.5 + 0.25 * np.arange(count) + 0.125 * place).reshape(shape)
-    square = len(shape) == 2 and shape[0] == shape[1]
-    return np.asarray((values + values.T) / 2 + 2 * np.eye(shape[0])) if square else values
+    if not is_square(values):
+        return values
+    return np.asarray((values + np.swapaxes(values, -1, -2)) / 2 + 2 * np.eye(shape[-1]))
 
 
 def _refusal(subject: _Subject, values: Sequence[Array]) -> str:
@@ -282,9 +284,16 @@ def _literal(value: Array) -> str:
 
 
 def _strategy(subject: _Subject, arguments: Mapping[str, Array], name: str) -> str:
-    """Arrays of the argument's shape: of both signs, unless the function rejects negative numbers."""
+    """Arrays of the argument's shape: of both signs, unless the function rejects negative numbers or zeros.
+    Square matrices that it rejects so have a heavy diagonal.
+    """
     value = arguments[name]
-    mirrored = [-v if key == name else v for key, v in arguments.items()]
-    low = 0.25 if _refusal(subject, mirrored) else -2.0
+    tried = ([factor * v if key == name else v for key, v in arguments.items()] for factor in (-1, 0))
+    takes_all = not any(_refusal(subject, values) for values in tried)
+    low = -2.0 if takes_all or is_square(value) else 0.25
     precision = "" if value.dtype == np.float64 else f', precision="{value.dtype.name}"'
-    return f"arrays({value.shape}{precision}, min_value={low}, max_value=2.0, extremes=False)"
+    drawn = f"arrays({value.shape}{precision}, min_value={low}, max_value=2.0, extremes=False)"
+    if takes_all or not is_square(value):
+        return drawn
+    size = value.shape[-1]
+    return f"{drawn}.map(lambda a: a + {2 * size + 1} * np.eye({size}, dtype=a.dtype))"

@@ -116,7 +116,7 @@ def noise_to_both_sides() -> Planted:
         measured(lambda x: 1e-9 * (x == 0.7)),
         measured(lambda x: 1e-9 * (x >= 0.7)),
     )
-    reached = "err by" in _by_last_bits(2e-13, False).reason
+    reached = "are off by" in _by_last_bits(2e-13, False).reason
     return Planted(measured(lambda x: 1e-9 * np.sin(3e16 * x)), "err by", found, reached)
 
 
@@ -197,7 +197,7 @@ def a_second_derivative_of_a_given_gradient() -> Planted:
     excused = measure_gradient(_cube(1.0, 2.0), 1.5, reference=stated, **given)  # type: ignore[arg-type]
     first = measure_gradient(_cube(2.0, 1.0), 1.5, reference=stated, **given)  # type: ignore[arg-type]
     second = measure_gradient(_cube(1.0, 2.0), 1.5, reference=lambda x: x**3, **given)  # type: ignore[arg-type]
-    return Planted(excused, "no derivative of it", (first, second))
+    return Planted(excused, "nothing is known of its derivative", (first, second))
 
 
 # What the differences cannot tell ---------------------------------------------------------------------------
@@ -293,7 +293,7 @@ def a_tiny_answer_where_nothing_moves() -> Planted:
     def measured(slope: float) -> Any:
         return measure_gradient(math.erf, 8.0, grad=lambda x: slope)
 
-    return Planted(measured(1e-28), "do not move", tuple(map(measured, (1e-10, 1.0, math.nan))))
+    return Planted(measured(1e-28), "do not change", tuple(map(measured, (1e-10, 1.0, math.nan))))
 
 
 @excuse(
@@ -310,7 +310,7 @@ def an_entry_that_changes_nothing() -> Planted:
 
     right = math.cos(1.25)
     found = (measured(math.nan, right), measured(1.0, 2.0 * right), measured(0.0, 2.0 * right))
-    return Planted(measured(1.0, right), "does not change with this entry", found)
+    return Planted(measured(1.0, right), "changes with this entry", found)
 
 
 @excuse(
@@ -413,7 +413,7 @@ def a_derivative_beyond_the_dtype() -> Planted:
         infinite = np.array([np.inf], np.float32)
         return measure_gradient(f, np.array([x], np.float32), grad=lambda x: infinite)
 
-    return Planted(measured(1e5), "no number of float32", (measured(1.0), measured(1e-5)))
+    return Planted(measured(1e5), "too large for float32", (measured(1.0), measured(1e-5)))
 
 
 @excuse(
@@ -486,7 +486,7 @@ def what_is_stopped_and_cannot_be_held() -> Planted:
         _stopping(math.nan, allow="stop_gradient"),
     )
     reached = not _stopping(1.0, hold=True, allow="stop_gradient").wrong
-    return Planted(_stopping(2.0, allow="stop_gradient"), "cannot be held", found, reached)
+    return Planted(_stopping(2.0, allow="stop_gradient"), "cannot hold that value", found, reached)
 
 
 def _under_no_grad(factor: float, **given: Any) -> Any:
@@ -536,7 +536,7 @@ def no_grad_in_mixed_modes() -> Planted:
     excused = measure_gradient(f, x, allow="stop_gradient", order=2)
     found = tuple(_under_no_grad(2.0, modes=mode) for mode in ("rev", "fwd"))
     right = all(not _under_no_grad(1.0, modes=mode).wrong for mode in ("rev", "fwd"))
-    return Planted(excused, "does not heed", found, right)
+    return Planted(excused, "ignores no_grad", found, right)
 
 
 def _approximate(factor: Any, accuracy: Any, dropped: float = 0.0) -> Any:

@@ -54,7 +54,7 @@ def float64_does_not_tell() -> Planted:
     """In float64 the error is a near miss."""
     question = asked(LONG, precision="float32", x=0.75)
     near = judged(question, in_float32(1.5, 1.0 + 5e-14))
-    return Planted(near, "float64 does not tell", (judged(question, in_float32(1.5, 1.0 + 1e-9)),))
+    return Planted(near, "float64 nothing can be told", (judged(question, in_float32(1.5, 1.0 + 1e-9)),))
 
 
 QUOTIENT = "y = x * x; 1.0 / (y * y)"
@@ -68,7 +68,7 @@ QUOTIENT = "y = x * x; 1.0 / (y * y)"
 )
 def near_the_end_of_float64() -> Planted:
     found = tuple(judged(asked(QUOTIENT, x=x), times(2.0)) for x in (1e-15, 0.5, 1e15))
-    return Planted(judged(asked(QUOTIENT, x=1e-25), times(2.0)), "too near the end", found)
+    return Planted(judged(asked(QUOTIENT, x=1e-25), times(2.0)), "leaves the range of float64", found)
 
 
 class Together(EngineOracle):

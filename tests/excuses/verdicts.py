@@ -441,7 +441,7 @@ def a_near_miss_of_the_value() -> Planted:
 )
 def a_wide_bound() -> Planted:
     found = (_by_hand([7.0, 2.0], bound=[1e-3, 0.0]), _by_hand(7.0, bound=1e-16))
-    return Planted(_by_hand(1.0, bound=1e-3), "bound for x is wide", found)
+    return Planted(_by_hand(1.0, bound=1e-3), "by x is not known to enough digits", found)
 
 
 @excuse(
@@ -554,7 +554,7 @@ def references_that_contradict_each_other() -> Planted:
 def references_that_see_another_kink() -> Planted:
     question = asked(POLYNOMIAL, x=3.0)
     found = _by(MpmathReference(), question, 2.0)
-    return Planted(_by(_Kinked(), question, 2.0), "sees a smooth point", (found,))
+    return Planted(_by(_Kinked(), question, 2.0), "finds that the point is smooth", (found,))
 
 
 @excuse(
@@ -569,7 +569,7 @@ def references_that_contradict_each_other_beside_a_kink() -> Planted:
         judged(question, saying(x=1.25), Evaluator(Truths(second=one)))
         for one in (_Other(), MpmathReference())
     )
-    return Planted(excused, "contradict each other beside the point", (found,))
+    return Planted(excused, "contradict each other about x next to the point", (found,))
 
 
 @excuse(
@@ -592,4 +592,4 @@ def a_mistake_that_the_references_share() -> Planted:
     with patch.object(owner, "cumulative_prod", doubled):
         excused = judged(question, None, Evaluator())
         beside = judged(question, wrong, Evaluator())
-    return Planted(excused, "the engine computes something else", (beside,))
+    return Planted(excused, "own engine and its references do not agree", (beside,))

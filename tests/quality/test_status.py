@@ -200,7 +200,7 @@ def test_a_number_without_a_script(report: ProbeReport) -> None:
 def test_a_folder_that_cannot_be_written(report: ProbeReport, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     check_folder(tmp_path / "not" / "yet")
-    with pytest.raises(UsageError, match=r"file.* is no folder"):
+    with pytest.raises(UsageError, match=r"file.* is not a folder"):
         check_folder(tmp_path / "file" / "scripts")
     with pytest.raises(UsageError, match="cannot be written"):
         write_probe_scripts(report, tmp_path / "file" / "scripts")

@@ -18,7 +18,7 @@ from gradfuzz.cli.options import (
 )
 from gradfuzz.cli.reporting import REPORTS, STDOUT, outputs
 from gradfuzz.cli.shell import click
-from gradfuzz.cli.sweeping.running import Outputs, run_sweep
+from gradfuzz.cli.sweeping.running import Outputs, run_sweep, say_that_it_starts
 
 
 @click.command(short_help="Unite the parts of a sweep.")
@@ -54,10 +54,11 @@ def merge(
     there once. The targets are asked again where parts alone could not tell whether two disagreements are one
     bug. Exit codes are those of a sweep.
     """
+    files = outputs(reports)
+    say_that_it_starts([str(part) for part in parts])
     from gradfuzz.fuzzer.store import baseline
     from gradfuzz.fuzzer.sweep.merging import Parts, parts_in
 
-    files = outputs(reports)
     installed(ctx, store)
     found = Parts([part for path in parts for part in parts_in(path)])
     config = replace(found.config, jobs=jobs)

@@ -68,15 +68,15 @@ def run_sweep(
                     tried("keeping what was found", None, recorder.handle, event)
                 tried("writing the event stream", None, streams.handle, event)
                 tried("showing the progress", None, heard.handle, event)
-        assert isinstance(event, SweepFinished), "a sweep ends so, whatever happens"
-        review = tried(
-            "asking again about earlier findings", Review(), _review, event, known, recorder, tried
-        )
-        tried("writing the event stream", None, streams.handle, review)
-        scripts: dict[str, Path] = {}
-        if recorder is not None:
-            folder = recorder.store.path.parent / "scripts"
-            scripts = tried("writing the scripts", scripts, _scripts, event, folder)
+            assert isinstance(event, SweepFinished), "a sweep ends so, whatever happens"
+            review = tried(
+                "asking again about earlier findings", Review(), _review, event, known, recorder, tried
+            )
+            tried("writing the event stream", None, streams.handle, review)
+            scripts: dict[str, Path] = {}
+            if recorder is not None:
+                folder = recorder.store.path.parent / "scripts"
+                scripts = tried("writing the scripts", scripts, _scripts, event, folder)
         event = replace(event, own_faults=(*event.own_faults, *tried.faults))
         rest = [file for file in outputs.files if file.name != STREAM]
         shown = {"show_scripts": outputs.show_scripts, "verbose": outputs.verbose}
@@ -87,6 +87,12 @@ def run_sweep(
                 tried("keeping what was found", None, recorder.handle, event)
             recorder.store.review(recorder.run, review, complete=event.complete)
     ctx.exit(_exit_code(event, len(counted(event, review))))
+
+
+def say_that_it_starts(targets: Sequence[str]) -> None:
+    """The first line of a sweep, before anything heavy is imported: that may take a minute."""
+    what = ", ".join(targets) or "all that is installed"
+    click.echo(f"Starting: loading {what}. This may take a minute on a busy machine.", err=True)
 
 
 def usual(families: Sequence[str]) -> tuple[int, Callable[[], Iterable[str]]]:

@@ -25,7 +25,7 @@ from gradfuzz.cli.options import (
 )
 from gradfuzz.cli.reporting import REPORTS, STDOUT, outputs
 from gradfuzz.cli.shell import click
-from gradfuzz.cli.sweeping.running import Outputs, run_sweep, usual
+from gradfuzz.cli.sweeping.running import Outputs, run_sweep, say_that_it_starts, usual
 from gradfuzz.errors import UsageError
 
 
@@ -109,12 +109,13 @@ def sweep(
     limit or a full disk left it incomplete, 4 if gradfuzz itself failed, whatever else was found, 130 after
     Ctrl-C, which keeps the findings so far.
     """
-    from gradfuzz.fuzzer.store import baseline
-    from gradfuzz.fuzzer.sweep.config import SweepConfig
-
     if resume and no_store:
         raise UsageError("--resume needs the store, which --no-store leaves out; give one of them")
     files = outputs(reports)
+    say_that_it_starts(targets)
+    from gradfuzz.fuzzer.store import baseline
+    from gradfuzz.fuzzer.sweep.config import SweepConfig
+
     installed(ctx, store, targets)
     families = _each(flags["family"])
     if flags["calls"] and ctx.get_parameter_source("family") is click.core.ParameterSource.DEFAULT:

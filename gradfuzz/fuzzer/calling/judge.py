@@ -52,6 +52,8 @@ class Judgement:
     """The library's words about the derivatives that the function does not have."""
     refused: str = ""
     """Why nothing was asked: what the function raised."""
+    stopped: str = ""
+    """The words with which the function itself hides a value from differentiation."""
 
     def wrong(self) -> Iterator[Judged]:
         """What is wrong, in the order of asking."""
@@ -62,18 +64,26 @@ class Judgement:
         return next((one for one in self.verdicts if one.modes == modes), None)
 
 
-def judged(call: Call, modes: Sequence[Modes] = COMBINATIONS, factors: Sequence[float] = (1.0,)) -> Judgement:
-    """The verdicts on a call, in each of `modes`, with its inputs times each of `factors`."""
+def judged(
+    call: Call,
+    modes: Sequence[Modes] = COMBINATIONS,
+    factors: Sequence[float] = (1.0,),
+    *,
+    allowed: bool = False,
+) -> Judgement:
+    """The verdicts on a call, in each of `modes`, with its inputs times each of `factors`. Where it is
+    `allowed`, what the function hides from differentiation is a constant.
+    """
     library = library_named(call.library)
     with quiet():
-        found = _judged(call, library, modes, factors)
+        found = _judged(call, library, modes, factors, allowed=allowed)
         if found is None:
-            found = _judged(replace(call, seeded=True), library, modes, factors)
+            found = _judged(replace(call, seeded=True), library, modes, factors, allowed=allowed)
     return found or Judgement(call, refused="it returns other values each time, whatever the seed")
 
 
 def _judged(
-    call: Call, library: Library, modes: Sequence[Modes], factors: Sequence[float]
+    call: Call, library: Library, modes: Sequence[Modes], factors: Sequence[float], *, allowed: bool
 ) -> Judgement | None:
     """The same, or None where the call returns other values each time."""
     try:
@@ -86,7 +96,7 @@ def _judged(
         exact = None
         if call.form == "compiled":  # the truth is that of the call itself
             exact = subject_of(called(call, library), arrays, None, None, library.name)
-        inquiry = Inquiry(replace(subject, label=call.function), exact)
+        inquiry = Inquiry(replace(subject, label=call.function), exact, allowed=allowed)
         if call.way:
             way = library.way(call.way)
             inquiry, modes = inquiry.by(way), [steps for steps in modes if way.takes(steps)]
@@ -114,7 +124,7 @@ def _judged(
                     failed.update(steps)
     finally:
         subject.framework.tidy()
-    return Judgement(call, tuple(verdicts), lacks)
+    return Judgement(call, tuple(verdicts), lacks, stopped=inquiry.stopped)
 
 
 def _draws(subject: Subject, library: Library) -> bool:

@@ -59,7 +59,7 @@ _MOST_CLASSES = 6
 _NO_FLOATS = (bool, int, str, bytes, type)
 """What a function returns that has no derivative."""
 
-_ABSTRACT = "an abstract class, of which there are no objects"
+_ABSTRACT = "abstract, so there are no objects of it"
 _NO_LIBRARY = "neither its annotations nor its code nor its package name JAX, Torch or autograd"
 
 
@@ -233,7 +233,7 @@ def _parts(cls: type, change: _Change = lambda cls, taken: taken) -> tuple[Param
     except Exception as error:  # noqa: BLE001 - whatever is odd about its signature
         return f"{UNREAD}: {type(error).__name__}"
     undrawn = [one.name for one in taken if one.required and not one.kinds]
-    return f"one whose {undrawn[0]} is nothing that gradfuzz draws" if undrawn else taken
+    return f"one that needs {undrawn[0]}, which gradfuzz cannot make" if undrawn else taken
 
 
 def _part(one: Parameter) -> Parameter:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
-from gradfuzz.errors import UnsupportedError, UsageError
+from gradfuzz.errors import UnsupportedError, UsageError, did_you_mean
 from gradfuzz.fuzzer.calling.drawing.draw import refused
 from gradfuzz.fuzzer.calling.drawing.search import Search
 from gradfuzz.fuzzer.calling.invocation import asked, called, is_inside, quiet, values_of
@@ -16,7 +16,6 @@ from gradfuzz.fuzzer.measuring.subject import Subject, subject_of
 from gradfuzz.fuzzer.proving.gradient import BOTH, proofs_of
 from gradfuzz.fuzzer.proving.listing import record_of
 from gradfuzz.fuzzer.proving.proof import Proof
-from gradfuzz.fuzzer.questions.request import closest
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.proof import Outcome, ProofRecord
 from gradfuzz.libraries.detect import library_named
@@ -105,10 +104,10 @@ def subject_of_call(call: Call) -> Subject | None:
 
 def _function(name: str) -> Function:
     library = name.partition(".")[0]
-    if library not in PROVING:
+    if library not in PROVING or name == library:
         several = " and ".join(PROVING)
         raise UsageError(
-            f"{name!r} is no function of {several}, whose derivatives are traced; name one, as"
+            f"{name!r} is not a function of {several}, whose derivatives are traced; name one, as"
             " torch.logcumsumexp, or a function of your own as MODULE:FUNC"
         )
     functions = catalogue(library).functions
@@ -121,4 +120,4 @@ def _function(name: str) -> Function:
     if words:
         raise UnsupportedError(f"{name}: {words}")
     names = [one for function in functions for one in function.names]
-    raise UsageError(f"{library} lists no function {name!r}{closest(name, names)}")
+    raise UsageError(f"{library} lists no function {name!r}{did_you_mean(name, names)}")

@@ -537,7 +537,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     ),
     Convention(
         "choice out of range",
-        "what is returned for a choice that is none of the cases is defined by the implementation",
+        "what is returned for a choice that is not one of the cases is defined by the implementation",
         {
             "jax.lax.select_n": f"{_JAX}lax.select_n.html",
             "jax.lax.select": f"{_JAX}lax.select.html",  # by which the choice is a boolean

@@ -66,8 +66,8 @@ def tightened(
             rest = ", ".join(n for n in bound.arguments if n not in given) or "none"
             why = "an argument that is differentiated" if name in given else "no argument of the function"
             raise UsageError(
-                f"accuracy={name!r} names {why}, which has beside those {rest}; a tolerance is an argument"
-                f" with a default, or bound, as in functools.partial(f, {name}=1e-6)"
+                f"accuracy={name!r} names {why}; beside what is differentiated it has {rest}. A tolerance"
+                f" is an argument with a default, or bound, as in functools.partial(f, {name}=1e-6)"
             )
         value = bound.arguments[name]
         try:

@@ -45,7 +45,9 @@ def reference(
     both a decorator and a value for `check_gradient(..., reference=...)`.
     """
     if (function is None) == (gradient is None):
-        raise UsageError("a reference is one of two: the exact function, or gradient= the exact gradient")
+        raise UsageError(
+            "reference() takes the exact function, or the exact gradient as gradient=; give one of them"
+        )
     return Exact(function, gradient)
 
 

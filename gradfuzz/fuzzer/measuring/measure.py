@@ -120,6 +120,18 @@ def _is_doubtful(case: CheckResult) -> bool:
     return told and (case.verdict in (Verdict.INCONCLUSIVE, Verdict.DISAGREE) or bool(case.unjudged))
 
 
+def chosen_modes(modes: Any) -> tuple[Mode, ...]:
+    """The modes that are asked for, both for None; `UsageError` where one is not a mode."""
+    several = isinstance(modes, Sequence) and not isinstance(modes, str)
+    both: tuple[Mode, ...] = ("rev", "fwd")
+    found: tuple[Mode, ...] = both if modes is None else tuple(modes) if several else (modes,)
+    if not found or any(mode not in both for mode in found):
+        raise UsageError(
+            f"modes={modes!r}: a mode is 'rev' or 'fwd'; give one, a list of them, or None for both"
+        )
+    return found
+
+
 def combinations(order: object, modes: Sequence[Mode]) -> list[tuple[Mode, ...]]:
     """All sequences of `modes` up to this order, low orders first. `UsageError` where there are too many."""
     if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or order < 1:
@@ -204,6 +216,15 @@ class Inquiry:
         if rest is not subject:
             subject, exact = rest, exact and exact.without(rest.unasked)
             outputs = subject.values([i.value for i in subject.inputs])
+        if given is not None and given.function is not None and exact is not None:
+            shapes = [
+                [y.shape for y in ys] for ys in (outputs, exact.values([i.value for i in exact.inputs]))
+            ]
+            if shapes[0] != shapes[1]:
+                what = (
+                    f"reference= returns arrays of the shapes {shapes[1]}, and {subject.label} of {shapes[0]}"
+                )
+                raise UsageError(f"{what}; give the exact function in the same form")
         self._entries, self._allowed, self.accuracy = entries, allowed, accuracy
         self.subject = subject
         self.oracle = FunctionOracle(subject, exact)
@@ -271,7 +292,7 @@ class Inquiry:
             )
             return None
         except Exception as error:  # noqa: BLE001 - a function may do anything with values that record
-            name = "" if isinstance(error, ImportError) else f"{type(error).__name__}: "
+            name = "" if isinstance(error, ImportError) else f"tracing it raises {type(error).__name__}: "
             self.untraced = name + first_line(error)
             return None
         return program
@@ -391,7 +412,7 @@ class Inquiry:
             return asked
         if len(modes) == 1:
             return self._whole_derivative.ask(modes, factor, entry)
-        why = "forward mode does not heed it, so one step stops and another does not"
+        why = "forward mode ignores no_grad, so the value is held in one step and moves in another"
         return Asked(asked.case.unsettled(Reason.REFERENCES, f"{self.held}: {why}"), asked.method)
 
     @functools.cached_property
@@ -475,8 +496,8 @@ class Inquiry:
         noise = {} if ruled else own_noise(self.oracle, at_entry(case.question, entry), true)
         if noise and abs(case.got - case.expected) <= CLEAR * SAFETY * noise[ALONG][0]:
             message = (
-                f"at inputs that differ in their last bits the answers err by {noise[ALONG][0]:.2g} to either"
-                " side, so the error may be rounding"
+                f"the answers at inputs that differ in their last bits are off by {noise[ALONG][0]:.2g} in"
+                " either direction, so the error may be rounding"
             )
             return Asked(case.unsettled(Reason.NOISE, message), "traced")
         if case.question.order > 1 or is_large(case.question) or not all(map(self.ends, _REACH)):
@@ -492,8 +513,10 @@ class Inquiry:
         asked = self._by_numbers(case.question.modes, 1.0)
         if asked.case.verdict is Verdict.DISAGREE:
             return asked
-        why = "the program that was traced and the function's own differences contradict each other"
-        return Asked(case.unsettled(Reason.REFERENCES, f"references: {why}"), "traced")
+        why = (
+            "the derivative of the function as it was traced and the one by differences contradict each other"
+        )
+        return Asked(case.unsettled(Reason.REFERENCES, why), "traced")
 
     def _numeric(self, question: Question) -> NumericTruth:
         """The measured or given truth, cached. Raises nothing but gradfuzz's own errors."""
@@ -505,7 +528,7 @@ class Inquiry:
             except GradfuzzError:
                 raise
             except Exception as error:  # noqa: BLE001 - a function may raise anything beside its arguments
-                words = f"{type(error).__name__}: {first_line(error)}"
+                words = f"the function raises {type(error).__name__}: {first_line(error)}"
                 self._known[key] = NumericTruth(Truth.unknown(Doubt.DOMAIN, words), "Richardson")
         return self._known[key]
 
@@ -554,7 +577,7 @@ class Inquiry:
     def _given(self, question: Question) -> NumericTruth:
         """The gradient attached to the function; its bound is the effect of rounding its arguments."""
         if question.order != 1:
-            why = "a gradient was given, and no derivative of it"
+            why = "the reference gives a gradient, and nothing is known of its derivative"
             return NumericTruth(Truth.unknown(Doubt.REFERENCES, why), "reference")
         stated = replace(self.subject, grad=self._gradient)
         given = (np.asarray(question.points[0].inputs[p.name]) for p in question.program.params)
@@ -562,6 +585,13 @@ class Inquiry:
 
         def gradient(values: Sequence[Array]) -> list[Array]:
             found = stated.derivative(values, Wanted(question.weights), "float64")[1]
+            for k, g in zip(stated.wrt, found, strict=True):
+                name, shape = stated.inputs[k].name, stated.inputs[k].value.shape
+                if g.shape != shape:
+                    what = (
+                        f"reference(gradient=) returns an array of shape {g.shape} for the gradient by {name}"
+                    )
+                    raise UsageError(f"{what}, which has the shape {shape}; return one of that shape")
             return [np.asarray(g, np.float64) for g in found]
 
         eps = FORMATS["float64"].eps
@@ -607,7 +637,7 @@ class Inquiry:
             return None  # numbers alone do not see that eigenvectors have any phase
         if self._mirrored is not self.subject:
             return None
-        message = "whichever triangle the function reads, the derivative by (x + x^H) / 2 is another one"
+        message = "the derivative by the symmetric part (x + x^H) / 2 is wrong, whichever triangle is read"
         return Asked(replace(asked.case, message=message), asked.method)
 
     def _answers_as(self, mirrored: Subject, case: CheckResult) -> bool:
@@ -661,7 +691,7 @@ class Inquiry:
             return case.unsettled(Reason.REFERENCES, f"{self._hidden}: {why}")
         if not self.stopped or not self._allowed or not is_of_numbers(case):
             return case
-        why = "what is allowed to be stopped cannot be held constant, so the rest is not known"
+        why = "gradfuzz cannot hold that value constant, so the derivative that is meant is not known"
         return case.unsettled(Reason.REFERENCES, f"{self.stopped}: {why}")
 
     def _by_float64(self, case: CheckResult) -> CheckResult:
@@ -730,7 +760,7 @@ class Inquiry:
                 return case
             if has_derivative(self._exact, asked, truth.truth):
                 return case
-            why = "along a line the function has another slope than those along the axes make of it"
+            why = "the slope along a line is not the sum of those along the axes"
             return case.unsettled(Reason.KINK, f"there is no derivative: {why}")
 
         size, most = entries_of(question), _MEASURED if self._entries else FEW

@@ -287,7 +287,7 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
         size = measured.size(direction)
         found = measured.slope(functools.partial(measured.at, direction), size, lambda: measured.hidden)
         if found is None:
-            why = why or f"no difference in {name}{list(index) or ''} is finite"
+            why = why or f"the function is not finite where {name}{list(index) or ''} moves a little"
             bound[name][index] = math.inf
             continue
         number, error = found.value, found.bound
@@ -306,7 +306,7 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
         left[name][index], right[name][index] = (found.left, found.right) if found.kink else (number, number)
     method: Method = "complex step" if exact else "Richardson"
     if any(np.any(np.isnan(v)) for v in value.values()):
-        why = "the slopes to either side stay apart as the step shrinks"
+        why = "the slopes to the left and to the right stay different, however small the step"
         sides = {"left": left, "right": right, "side_bounds": bound}
         return NumericTruth(Truth.unknown(Doubt.KINK, why, **sides, kink=True), method)
     for name, v in value.items():
@@ -348,7 +348,7 @@ def _second(subject: Subject, question: Question, wrt: Sequence[int], accuracy: 
         sizes = {n: accuracy * np.max(np.abs(g), initial=0.0) for n, g in here.gradient.items()}
         room = {n: 4.0 * bound + sizes[n] for n, bound in here.bounds.items()}
         if any(np.any(np.abs(g - here.gradient[n]) > room[n]) for n, g in gradient(t).items()):
-            return "could not be shown to be right around the point, and the second is measured on it"
+            return "could not be shown to be right around the point"
         return ""
 
     def total(t: float) -> float:
@@ -363,7 +363,7 @@ def _second(subject: Subject, question: Question, wrt: Sequence[int], accuracy: 
     def within(size: float) -> NumericTruth:
         why = doubt(0.0) or doubt(size / 4.0) or doubt(-size / 4.0)
         if why:
-            return _unknown(f"the first derivative {why}")
+            return _unknown(f"the second derivative is measured on the first one, which {why}")
         values, bounds = _blank(question), _blank(question)
         flat: set[tuple[str, tuple[int, ...]]] = set()
         for name, numbers in values.items():
@@ -431,21 +431,24 @@ def judged_by_numbers(
     slopes, known = products(question, answer.gradient), truth.gradient.values()
     is_next_to_0 = not any(map(np.any, known)) and any(map(np.any, slopes.values()))
     if case.verdict is Verdict.AGREE and found.method == "Richardson" and is_next_to_0:
-        why = "the function's values do not move: the derivative is next to 0, and no more is known"
-        return case.unsettled(Reason.REFERENCES, f"references: {why}")
+        why = (
+            "the function's values do not change where the arguments move a little, so that the derivative is"
+            " 0 or too small to measure"
+        )
+        return case.unsettled(Reason.REFERENCES, why)
     if case.verdict is not Verdict.DISAGREE:
         return case
     if case.worst in found.flat and case.got is not None and not math.isnan(case.got):
         rest = judged_by_numbers(oracle, question, answer, _without_flat(found), accuracy)
         if rest.verdict is Verdict.DISAGREE:
             return rest
-        why = "the function does not change with this entry, truly or because rounding hides it"
-        return case.unsettled(Reason.REFERENCES, f"references: {why}")
+        why = "no value of the function changes with this entry: its slope is 0, or rounding hides it"
+        return case.unsettled(Reason.REFERENCES, why)
     pieces = found.between.items()
     jumps = pieces and not accuracy  # of an approximation the accuracy says what its jumps may do
     if jumps and all(np.all(np.abs(slopes[name] - s) <= TRUSTED * np.abs(s)) for name, s in pieces):
-        why = "the function's values jump, and between two jumps its slope is the answer"
-        return case.unsettled(Reason.REFERENCES, f"references: {why}")
+        why = "the function's values jump, and the answer is the slope between two jumps"
+        return case.unsettled(Reason.REFERENCES, why)
     return case
 
 

@@ -34,10 +34,10 @@ class FunctionOracle(Oracle):
 
     def supports(self, question: Question) -> str | None:
         if self._subject.grad is not None and question.modes not in ((), ("rev",)):
-            return "a hand-written gradient supports reverse mode of order one only"
+            return "grad= gives the first derivative in reverse mode, and no other"
         way = self._subject.way
         if question.modes and way is not None and not way.takes(question.modes):
-            return f"{way.name} asks in the modes {', '.join(way.modes)}"
+            return f"{way.name} asks for the last derivative in {' and '.join(way.modes)} mode only"
         return None
 
     def answer(self, question: Question) -> list[Answer]:
@@ -83,7 +83,7 @@ class FunctionOracle(Oracle):
                 raise
             return
         if not agree_to(FORMATS[subject.precision].half_of_the_digits, second, found):
-            raise SideEffectError("asked a second time over the same graph, the derivative is another one")
+            raise SideEffectError("the derivative changes when it is asked a second time over the same graph")
 
     def _refused(self, error: Exception, modes: Sequence[Mode]) -> Answer:
         way = "" if self._subject.way is None else self._subject.way.name

@@ -128,7 +128,7 @@ class Subject:
             except Exception as error:
                 if self.framework.is_array(y):
                     raise
-                what = f"{self.label} returns an object of type {type(y).__name__}, which is no array"
+                what = f"{self.label} returns an object of type {type(y).__name__}, which is not an array"
                 raise UsageError(f"{what}; return arrays and numbers, or nested tuples of them") from error
         return outputs
 
@@ -499,7 +499,7 @@ def subject_of(
     if inspect.isclass(f) and hasattr(f, "apply") and hasattr(f, "forward"):
         f = f.apply  # an autograd.Function
     if not callable(f):
-        raise UsageError(f"{f!r} is no function; pass a function and its arguments, or a Program")
+        raise UsageError(f"{f!r} is not a function; pass a function and its arguments, or a Program")
     kit = library_of(f, args, framework)
     names = signature_of(f, len(args))
     opened = kit.opened(f, dict(zip(names, args, strict=True))) if objects and grad is None else None
@@ -523,7 +523,17 @@ def subject_of(
             inputs += new
         leaves.append(tuple(own))
     label = _label(f)
+    kinds = ", ".join(f"{name} is {_kind_of(arg)}" for name, arg in zip(names, args, strict=True))
+    if not any(i.kind == "float" for i in inputs) and wrt is None:
+        raise UsageError(
+            f"{label} has no float argument to differentiate by ({kinds or 'no argument was given'}); pass"
+            " floats or arrays of them"
+        )
     chosen = _chosen(inputs, wrt, names, label, frozenset(unlearned))
+    if grad is None and kit.name == "numpy" and inspect.isclass(f):
+        raise UsageError(
+            f"{label} is a class; pass an object of it, as {label}(...), and what that is called with"
+        )
     if grad is None and kit.name == "numpy":
         raise UsageError(
             f"{label} is a NumPy function, which has no derivative of its own; pass the gradient to be"
@@ -629,13 +639,15 @@ def _chosen(
     """
     floats = [k for k, i in enumerate(inputs) if i.kind == "float"]
     if wrt is None:
-        if not floats:
-            raise UsageError(
-                f"{label} has no float argument to differentiate by; pass floats or arrays of them"
-            )
         return tuple(k for k in floats if inputs[k].name not in unlearned)
+    named: Any = [wrt] if isinstance(wrt, (str, int)) else wrt
+    if not (isinstance(named, Sequence) and named and all(isinstance(one, (str, int)) for one in named)):
+        example = "as in wrt='x' or wrt=[0, 2]"
+        raise UsageError(
+            f"wrt={wrt!r}: give names of arguments of {label}, or their numbers from 0, {example}"
+        )
     result: list[int] = []
-    for one in [wrt] if isinstance(wrt, (str, int)) else wrt:
+    for one in named:
         if isinstance(one, int):
             found = [k for k in floats if inputs[k].argument == one < len(names)]
         else:
@@ -649,6 +661,25 @@ def _chosen(
             raise UsageError(f"wrt={one!r} names no float argument of {label}; it has {known or 'none'}")
         result += found
     return tuple(sorted(set(result)))
+
+
+def must_take(f: Callable[..., Any], args: Sequence[Any], label: str) -> None:
+    """`UsageError` where a function does not take so many arguments, as far as its signature is known."""
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*args)
+    except TypeError as error:
+        what = f"{label}{signature} cannot be called with {len(args)} argument{'s' * (len(args) != 1)}"
+        raise UsageError(f"{what}: {error}; pass a value for each argument that has no default") from error
+
+
+def _kind_of(arg: Any) -> str:
+    """The type of an argument: "int", "ndarray of int64"."""
+    dtype = getattr(arg, "dtype", None)
+    return type(arg).__name__ + (f" of {dtype}" if dtype is not None else "")
 
 
 def _label(f: Any) -> str:

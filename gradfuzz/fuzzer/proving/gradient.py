@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradfuzz.errors import UsageError
-from gradfuzz.fuzzer.measuring.measure import combinations
+from gradfuzz.fuzzer.measuring.measure import chosen_modes, combinations
 from gradfuzz.fuzzer.measuring.subject import Subject, subject_of
 from gradfuzz.fuzzer.proving.proof import Proof
 from gradfuzz.fuzzer.proving.prove import proved
@@ -40,10 +39,7 @@ def prove_gradient(
 
     The arguments and `wrt` are those of `check_gradient`. `UsageError`: the question makes no sense.
     """
-    chosen = BOTH if modes is None else (modes,) if isinstance(modes, str) else tuple(modes)
-    for mode in chosen:
-        if mode not in BOTH:
-            raise UsageError(f"modes={modes!r}: a mode is 'rev' or 'fwd'")
+    chosen = chosen_modes(modes)
     subject = subject_of(f, args, wrt, None, framework)
     try:
         return proofs_of(subject, order, chosen, answer=answer)

@@ -19,8 +19,8 @@ from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS, Precision
 from gradfuzz.tracing.common.units import Unit
 
-_UNSEEN = "the trace does not see all"
-_NOT_ITS_OWN = f"the traced rule is not what the library computes: {_UNSEEN}"
+_UNSEEN = "tracing misses a part of it"
+_NOT_ITS_OWN = f"the rule that was traced does not give the library's answer: {_UNSEEN}"
 
 _STEPS = 100
 """Steps of a function that are looked at."""
@@ -171,7 +171,7 @@ def _answer(setting: Setting, *, roughly: bool = False) -> float | None:
 def _words(error: Exception) -> str:
     if isinstance(error, GradfuzzError):
         return str(error)
-    return f"{type(error).__name__}: {first_line(error)}"
+    return f"it raises {type(error).__name__}: {first_line(error)}"
 
 
 def judged(
@@ -192,14 +192,18 @@ def judged(
     if own.meets(truth):
         if _is_narrow(own, rule, inputs) and _is_narrow(truth, rule, inputs):
             return replace(proof, outcome="right")
-        return replace(proof, reason="the bounds are too wide to tell")
+        return replace(proof, reason="the bounds of the rule and the derivative are too wide to tell")
     if own.apart(truth) <= SAME:
-        return replace(proof, outcome="right", reason="it differs by no more than rounding in float64")
+        return replace(
+            proof,
+            outcome="right",
+            reason="the rule and the derivative differ by no more than rounding in float64",
+        )
     loose, _ = _known(lambda: derivative(function, inputs, lines, rounded=precision))
     own_loose, _ = _known(lambda: value(rule, inputs, rounded=precision))
     if loose is None or own_loose is None or not own_loose.meets(loose):
         return replace(proof, outcome="wrong rule")
-    return replace(proof, outcome="right", reason="its constants are rounded")
+    return replace(proof, outcome="right", reason="the rule is right but for the rounding of its constants")
 
 
 def _is_narrow(one: Enclosure, rule: Graph, inputs: Sequence[Array]) -> bool:
@@ -231,7 +235,7 @@ def _known(compute: Callable[[], Enclosure]) -> tuple[Enclosure | None, str]:
         found = compute()
     except EvaluationError as error:
         return None, str(error)
-    return (found, "") if found.ball.is_finite() else (None, "it is not known to be finite")
+    return (found, "") if found.ball.is_finite() else (None, "its bounds do not rule out infinity")
 
 
 def _answered(

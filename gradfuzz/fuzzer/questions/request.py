@@ -12,7 +12,6 @@ z_im (see `programs.evaluation.pairs`).
 from __future__ import annotations
 
 import ast
-import difflib
 import importlib
 import inspect
 import json
@@ -25,7 +24,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 import gradfuzz.engine as engine
-from gradfuzz.errors import GradfuzzError, UsageError
+from gradfuzz.errors import GradfuzzError, UsageError, did_you_mean
 from gradfuzz.oracles.base import Array, Point
 from gradfuzz.programs.evaluation.pairs import PARTS, in_pairs
 from gradfuzz.programs.language.precision import Precision
@@ -41,12 +40,6 @@ LOOPS: tuple[LoopForm, ...] = ("for", "while", "repeat")
 
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _SUFFIXES = (".py", ".txt", ".json", ".gf")
-
-
-def closest(name: str, known: Iterable[str]) -> str:
-    """A hint for a misspelt name: "; did you mean 'torch'?", or nothing."""
-    near = difflib.get_close_matches(name, list(known), n=2)
-    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 # Inputs -----------------------------------------------------------------------------------------------------
@@ -107,7 +100,7 @@ def _value(value: str, name: str, text: str) -> Array:
         array = np.asarray(None)
     if array.dtype.kind not in "fibc":
         wanted = "number, bool or nested list of equal rows"
-        raise UsageError(f"--at {text!r}: the value {value!r} of {name} is no {wanted}")
+        raise UsageError(f"--at {text!r}: the value {value!r} of {name} is not a {wanted}")
     return array
 
 
@@ -135,9 +128,9 @@ def points_of(
     for values in given:
         for name in values:
             if name not in names:
-                known = (", ".join(names) or "none") + closest(name, names)
+                known = (", ".join(names) or "none") + did_you_mean(name, names)
                 raise UsageError(
-                    f"--at names {name!r}, which is no input of the program; its inputs are {known}"
+                    f"--at names {name!r}, which is not an input of the program; its inputs are {known}"
                 )
     return tuple(
         Point({p.name: _fitted(values.get(p.name, default_input(p)), p, precision) for p in program.params})
@@ -304,7 +297,7 @@ def imported(module_name: str, name: str) -> Callable[..., Any]:
     function = getattr(module, name, None)
     if not callable(function):
         known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
-        raise UsageError(f"{module_name} has no function {name!r}{closest(name, known)}")
+        raise UsageError(f"{module_name} has no function {name!r}{did_you_mean(name, known)}")
     return cast("Callable[..., Any]", function)
 
 

@@ -23,12 +23,12 @@ OUTCOMES = (ASKED, REFUSED, BROKEN, NOT_DIFFERENTIABLE, LEFT_OUT, NOT_REACHED)
 """asked                its derivatives were asked for
 refused              no call that was drawn was valid, or none had a derivative: the library's words say why
 broken               gradfuzz itself raised, and lost calls and findings: an error to report
-not differentiable   by the library's own documents
-left out             for a reason that a person wrote
+not differentiable   by its documents, or by what it returns
+left out             gradfuzz does not call it; the list of functions says why
 not reached          the sweep ended before
 """
 
-NOTHING_ASKED = "of none of its"
+NOTHING_ASKED = "no call of any of its"
 """How the fault of a library begins of which no call was judged; the reasons follow."""
 
 DIFFERENTIABLE = (ASKED, REFUSED, BROKEN, NOT_REACHED)

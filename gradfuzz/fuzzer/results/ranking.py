@@ -17,19 +17,24 @@ _ORDINARY, _CONCEIVABLE = 100.0, 1e6
 _COMMON = ("float64", "float32")
 """The precisions that most programs compute in."""
 
+ON_PURPOSE = "the function holds a value constant on purpose"
+"""How the fact of a finding begins whose derivative is right where that value is held."""
+
 Seriousness = tuple[int, int, int, bool]
 
 
 def rank(finding: Finding) -> tuple[object, ...]:
-    """Sorts findings. Those at ordinary inputs come first, and absurd inputs last; then those that are
-    reproducible; then the most serious; then those that are seen most often. The id settles what is left.
+    """Sorts findings. Those that may be meant come last. Before them those at ordinary inputs come first, and
+    absurd inputs last; then those that are reproducible; then the most serious; then those that are seen most
+    often. The id settles what is left.
     """
+    may_be_meant = any(fact.startswith(ON_PURPOSE) for fact in finding.facts)
     flaky = finding.reproduced[0] < finding.reproduced[1]
     constants = _in_program(finding.program) if finding.call is None else _in_call(finding.call)
     points = (finding.smallest, finding.clearest, finding.worst)
     inputs = [[abs(v) for a in p.inputs.values() for v in a.ravel().tolist()] for p in points]
     absurdity = min(_absurdity([*constants, *numbers]) for numbers in inputs)
-    return absurdity, flaky, *seriousness(finding), -finding.seen, finding.id
+    return may_be_meant, absurdity, flaky, *seriousness(finding), -finding.seen, finding.id
 
 
 def seriousness(finding: Finding) -> Seriousness:

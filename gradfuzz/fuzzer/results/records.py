@@ -121,6 +121,9 @@ def _migrated(data: dict[str, Json], source: str) -> dict[str, Json]:
         if type(schema) is not int or schema not in MIGRATIONS:
             newer = type(schema) is int and schema > SCHEMA
             advice = "it was written by a newer gradfuzz; install that" if newer else f"it is {TOO_OLD}"
+            if schema is None:
+                advice = "`gradfuzz show ID --format json` writes records"
+                raise RecordError(f"{source}: it has no schema, so it is not a record of gradfuzz; {advice}")
             unknown = f"schema {schema!r} is unknown to this gradfuzz, which knows {OLDEST} to {SCHEMA}"
             raise RecordError(f"{source}: {unknown}: {advice}")
         data = {**MIGRATIONS[schema](data), "schema": schema + 1}

@@ -66,7 +66,9 @@ def findings_in(path: Path, store: Path | None = None) -> list[Finding]:
         missing = {item.entry.id for item in accepted if item.finding is None}
         if missing and (store is None or not store.exists()):
             there = f"and there is no store {store}" if store else "and no store is given"
-            raise UsageError(f"{path} names findings that a store has, {there}; sweep first")
+            raise UsageError(
+                f"{path} has only the ids of findings that are kept in a store, {there}; name it with --store"
+            )
         stored: dict[str, Finding] = {}
         if missing and store is not None:
             with Store(store) as opened:
@@ -120,5 +122,5 @@ def sweep_of(text: str, store: Path) -> tuple[SweepFinished, Review | None]:
 def _number(text: str) -> int:
     if not text.isdecimal():
         example = "a run is named by its number, as in `gradfuzz report 3`"
-        raise UsageError(f"{text!r} is no number of a run, and no file; {example}")
+        raise UsageError(f"{text!r} is neither the number of a run nor a file; {example}")
     return int(text)

@@ -60,7 +60,7 @@ def check(config: SweepConfig) -> None:
         raise UsageError("a sweep needs a target; `gradfuzz targets` lists them")
     for name, values, known in (
         ("family", config.families, (*FAMILIES, FAMILY)),
-        ("precision", config.precisions, tuple(FORMATS)),
+        ("dtype", config.precisions, tuple(FORMATS)),
         ("order", config.orders, (1, 2, 3)),
         ("check", config.checks, CHECKS),
     ):
@@ -69,7 +69,7 @@ def check(config: SweepConfig) -> None:
             raise UsageError(f"a sweep needs at least one {name} of {listed}")
         for value in values:
             if value not in known:
-                raise UsageError(f"unknown {name} {value!r}; there is {listed}")
+                raise UsageError(f"unknown {name} {value!r}; known are {listed}")
     if config.calls:
         raise UsageError(f"calls is {config.calls!r}; recorded calls are for the family 'functions'")
     if config.max_examples < 1:

@@ -25,19 +25,21 @@ def check(config: SweepConfig) -> None:
     for target in config.targets:
         name = TargetName.of(target)
         if not can_be_called(target):
-            able = f"{', '.join(CALLED)}, and of your own modules, as mypackage.module"
-            raise UsageError(f"the functions of {target!r} cannot be called; those of {able} can")
+            able = f"one of {', '.join(CALLED)}, or a module that Python finds, as mypackage.module"
+            raise UsageError(f"the functions of {target!r} cannot be called; give {able}")
         if name.way:
             told = f"{target!r} is one way into a library; the family {FAMILY!r} is about all of it"
             raise UsageError(f"{told}: ask for {name.base!r}")
     if not _asked(config):
         asked = f"orders={','.join(map(str, config.orders))} and checks={','.join(config.checks)}"
-        raise UsageError(f"{asked} leave nothing to ask; functions have vjp and jvp of the orders 1 and 2")
+        raise UsageError(
+            f"{asked} leave nothing to ask; functions are asked for vjp and jvp of the orders 1 and 2"
+        )
     if not set(config.precisions) <= set(FORMATS):
         unknown = ", ".join(sorted(set(config.precisions) - set(FORMATS)))
-        raise UsageError(f"unknown precision {unknown!r}; there is {', '.join(FORMATS)}")
+        raise UsageError(f"unknown dtype {unknown!r}; the dtypes are {', '.join(FORMATS)}")
     if config.device != "cpu":
-        raise UsageError(f"functions are called on the CPU only; leave --device {config.device} away")
+        raise UsageError(f"functions are called on the CPU only; leave out --device {config.device}")
     if config.max_examples < 1:
         raise UsageError(f"max_examples is {config.max_examples}; at least one call of a function is judged")
     if not config.targets:

@@ -334,7 +334,7 @@ class Functions:
     def doing(self) -> str:
         turns = [slot.turn for slot in self._slots if not slot.result.done()]
         names = [turn.function.names[0] for turn in turns[: self.crew.load.workers]]
-        return f"calling {', '.join(names)}" if names else ""
+        return f"judging calls of {', '.join(names)}" if names else ""
 
     def counts(self) -> tuple[int, int, tuple[TargetSummary, ...]]:
         return self._totals.judged, self._totals.checks, self._totals.summaries()

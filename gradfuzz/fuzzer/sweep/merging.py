@@ -132,7 +132,7 @@ def _checked(parts: Sequence[SweepPart]) -> SweepConfig:
             raise UsageError(f"{source} {words}; merge the parts of one sweep")
         if shard.part in seen:
             words = f"part {shard.part} of {shard.parts} is there twice, in {seen[shard.part]} and {source}"
-            raise UsageError(f"{words}; leave one of them away")
+            raise UsageError(f"{words}; leave out one of them")
         seen[shard.part] = source
     missing = [str(part) for part in range(1, first.shard.parts + 1) if part not in seen]
     if missing:

@@ -46,6 +46,12 @@ def sweep(
     return whole.events(plans)
 
 
+def _is_module(name: str) -> bool:
+    from gradfuzz.fuzzer.sweep.function_targets import can_be_called
+
+    return can_be_called(name)
+
+
 def divided(config: SweepConfig) -> tuple[SweepConfig | None, SweepConfig | None]:
     """The settings of the plan about programs, and of that about functions; None where there is none.
 
@@ -53,6 +59,11 @@ def divided(config: SweepConfig) -> tuple[SweepConfig | None, SweepConfig | None
     """
     families = tuple(family for family in config.families if family != FAMILY)
     if len(families) == len(config.families):
+        for name in config.targets:
+            if not registry.is_known(TargetName.of(name).library) and _is_module(name):
+                raise UsageError(
+                    f"{name!r} is a module; --family {FAMILY} sweeps the functions that it offers"
+                )
         return config, None
     if not families:
         return None, config

@@ -386,7 +386,7 @@ def _proving(raw: Raw) -> str:
 def _in_words(raw: Raw) -> str:
     """The disagreement before it is shrunk."""
     case = raw.case
-    name = case.kind.value if case.kind is not None else case.verdict.value
+    name = (case.kind.value if case.kind is not None else case.verdict.value).replace("_", " ")
     if case.verdict is Verdict.CRASHED:
         name = failure_of(case.message).value
     numbers = ""

@@ -92,7 +92,7 @@ class Recorder:
         runs = [run for run in reversed(self.store.runs()) if not run.complete]
         if not runs:
             why = f"{self.store.path} has no unfinished sweep"
-            raise UsageError(f"there is nothing to resume: {why}; leave --resume away")
+            raise UsageError(f"there is nothing to resume: {why}; leave out --resume")
         same = [run for run in runs if not differences(run.settings, settings)]
         if same:
             return next((run for run in same if not self.store.is_written(run.number)), same[0])
@@ -100,5 +100,5 @@ class Recorder:
         words, command = "; ".join(differences(last.settings, settings)), last.settings["rerun"]
         raise UsageError(
             f"there is nothing to resume: the last unfinished sweep, run {last.number}, differs:"
-            f" {words}. Its command was: {command}. Give that with --resume, or leave --resume away"
+            f" {words}. Its command was: {command}. Give that with --resume, or leave out --resume"
         )

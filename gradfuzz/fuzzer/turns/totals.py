@@ -118,7 +118,7 @@ class FunctionTotals:
                     f"{n} {textwrap.shorten(why, _LONGEST)}" for why, n in counts.most_common(_REASONS)
                 )
                 found[library] = (
-                    f"{outcomes.NOTHING_ASKED} {len(own)} functions a call was judged; {'; '.join(reasons)}"
+                    f"{outcomes.NOTHING_ASKED} {len(own)} functions could be judged; {'; '.join(reasons)}"
                 )
         return found
 

@@ -150,7 +150,9 @@ def joined(case: CheckResult, truth: Truth, engine: Tolerance) -> CheckResult:
     if other is not None and other.clear:
         kinds = (Class.WRONG_PRIMAL, Class.WRONG_RULE)
         return decided(other, case, kind=case.kind if case.kind in kinds else other.kind)
-    return case.unsettled(Reason.REFERENCES, "the engine computes something else than the references")
+    return case.unsettled(
+        Reason.REFERENCES, "gradfuzz's own engine and its references do not agree about the derivative"
+    )
 
 
 def _excused(case: CheckResult, tolerance: Tolerance, engine: Tolerance) -> CheckResult:
@@ -487,11 +489,14 @@ def _judge_gradient(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
     case = replace(case, allowed=allowed)
     some = [name for name, e in expected.items() if np.size(e)]
     if some and all(np.all(unsure[name]) for name in some):
-        reason, message = Reason.REFERENCES, f"the reference's bound for {some[0]} is wide"
+        reason, message = Reason.REFERENCES, f"the derivative by {some[0]} is not known to enough digits"
         if leaves_range:
-            reason, message = Reason.RANGE, f"the derivative is no number of {case.question.precision}"
+            reason, message = Reason.RANGE, f"the derivative is too large for {case.question.precision}"
         elif meets_infinity:
-            reason, message = Reason.RANGE, "a number inside the program is infinite, and 0 times it is NaN"
+            reason, message = (
+                Reason.RANGE,
+                "a number inside the program is infinite, and 0 times infinity is NaN",
+            )
         return replace(case, reason=reason, message=message)
     comparison = compare(expected, got, allowed, case.question.precision)
     if not some:
@@ -550,7 +555,7 @@ def _off(case: CheckResult, comparison: Comparison, *, drowned: bool) -> CheckRe
         message = "rounding may be larger than the derivative, so a division may end in NaN"
         return replace(case, reason=Reason.NOISE, message=message)
     if not comparison.clear:
-        times = f"{comparison.error_over_allowed:.1f} times it, and {CLEAR:g} times would be clear"
+        times = f"{comparison.error_over_allowed:.1f} times as much, and from {CLEAR:g} times on it is wrong"
         message = f"just beyond what rounding allows: {times}"
         return decided(comparison, case, reason=Reason.NOISE, message=message)
     exact = case.answer.bounds is not None and comparison.kind is Class.PRECISION

@@ -99,7 +99,7 @@ def must_fit(program: Program, label: str) -> None:
     try:
         limit = float(text)
     except ValueError:
-        raise UsageError(f"{MEMORY}={text!r} is no number of GiB, as in {MEMORY}=4") from None
+        raise UsageError(f"{MEMORY}={text!r} is not a number of GiB, as in {MEMORY}=4") from None
     numbers = numbers_in(lower(program))
     lanes = LANES if _DERIVATIVE * numbers <= LARGE else len(FEW)
     needed = 8.0 * lanes * _DERIVATIVE * numbers / 2.0**30

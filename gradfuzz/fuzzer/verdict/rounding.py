@@ -107,10 +107,10 @@ def sustained(
             if there.verdict is Verdict.AGREE:
                 return doubted(case)
             if there.verdict is Verdict.INCONCLUSIVE and may_be_rounding(case):
-                message = f"{_MAY_BE}, and float64 does not tell at the same inputs"
+                message = f"{_MAY_BE}, and at the same inputs in float64 nothing can be told either"
                 return case.unsettled(Reason.NOISE, message)
     elif may_be_rounding(case, in_float64=True) and evaluator.is_extreme(question, place):
-        message = "the square of an intermediate is too near the end of float64's range"
+        message = "an intermediate number is so large or small that its square leaves the range of float64"
         return case.unsettled(Reason.RANGE, message)
     if case.kind is Class.NON_FINITE and target.traits.batched:
         for reason in _reasons_elsewhere(question, place, evaluator):
@@ -148,7 +148,7 @@ def _by_neighbours(case: CheckResult, target: Oracle, evaluator: Evaluator) -> C
     if (case.error_over_allowed or 0.0) < _BY_FAR:
         nearby = _nearby(case, target, evaluator, 8 * form.eps)
         if nearby and _unsteady([got - expected for expected, got in nearby]):
-            message = f"the error changes with the last bits of the inputs: {_MAY_BE}"
+            message = f"the error is another one where the last bits of the inputs differ: {_MAY_BE}"
             return case.unsettled(Reason.NOISE, message)
     sizes = {name: np.abs(known(x, truth.bounds[name])) for name, x in truth.gradient.items()}
     little = _BY_FAR * form.eps * max(float(np.max(size, initial=0.0)) for size in sizes.values())
@@ -163,7 +163,7 @@ def _by_neighbours(case: CheckResult, target: Oracle, evaluator: Evaluator) -> C
     if sum(abs(error) > case.allowed[name][index] for error in errors) < 2 or not _unsteady(errors):
         return case
     if small:
-        message = f"the error is small beside the largest entry, and another one next to the point: {_MAY_BE}"
+        message = f"the error is small beside the largest entry, and changes next to the point: {_MAY_BE}"
         return case.unsettled(Reason.NOISE, message)
     return replace(case, kind=Class.PRECISION)
 
@@ -220,7 +220,7 @@ def doubted(case: CheckResult) -> CheckResult:
     precision = case.question.precision
     why = f"rounding, or the range of {precision}, may explain it"
     if case.kind is Class.WRONG_RULE:
-        why = f"the rule is an approximation for {precision}"
+        why = f"the rule is an approximation that is good enough for {precision}"
     message = f"right in float64 at the same inputs: {why}"
     return case.unsettled(Reason.NOISE, message)
 

@@ -121,7 +121,7 @@ def _joined(a: Truth, b: Truth, names: tuple[str, str]) -> ReferenceValue:
         return ReferenceValue(b, names[1:]) if other else ReferenceValue(a, names[:1])
     if b.status != "ok":
         if b.kink:
-            words = f"{names[0]} sees a smooth point, {names[1]} says {b.message}"
+            words = f"{names[0]} finds that the point is smooth, and {names[1]} finds another: {b.message}"
             return ReferenceValue(Truth.unknown(Doubt.REFERENCES, words, trace=a.trace), names)
         return ReferenceValue(a, (names[0],))
     where = _contradiction(a, b)
@@ -138,7 +138,7 @@ def _beside(measured: Truth, sides: Sides | None, names: tuple[str, str]) -> Ref
         bounds = measured.bounds if own is None else measured.side_bounds or {}
         for name, y in (measured.gradient if own is None else own).items():
             if np.any(np.abs(y - side[name]) > bounds[name] + _BESIDE * (np.abs(y) + np.abs(side[name]))):
-                words = f"they contradict each other beside the point about {name}: {side[name]} and {y}"
+                words = f"they contradict each other about {name} next to the point: {side[name]} and {y}"
                 return ReferenceValue(Truth.unknown(Doubt.REFERENCES, words, trace=measured.trace), names)
     return ReferenceValue(measured, names)
 

@@ -56,5 +56,5 @@ def settle() -> None:
         import torch
 
         if not torch.cuda.is_available():
-            raise UsageError("torch finds no CUDA device here; leave --device away to ask it on the CPU")
+            raise UsageError("torch finds no CUDA device here; leave out --device to ask it on the CPU")
         torch.set_default_device("cuda")

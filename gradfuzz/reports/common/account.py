@@ -24,8 +24,8 @@ def outcome(finished: SweepFinished) -> str:
         return f"{count(len(finished.findings), 'finding')} in {work(finished, thousands='')}"
     wrong = sum(summary.disagree for summary in finished.summaries)
     if wrong:  # it ended before any was shrunk
-        told = f"No findings yet: {count(wrong, 'disagreement')} not followed up, which --resume does, in"
-        return f"{told} {work(finished, thousands='')}"
+        left = f"{count(wrong, 'disagreement')} not followed up; the same command with --resume does that"
+        return f"No findings yet, and {left}: {work(finished, thousands='')}"
     return f"No findings in {work(finished, thousands='')}"
 
 

@@ -29,8 +29,8 @@ MEANINGS: Mapping[str, str] = {
     ASKED: "its derivatives were asked for",
     REFUSED: "no call that was drawn was valid, or none has a derivative",
     BROKEN: "an error of gradfuzz itself: please report it",
-    NOT_DIFFERENTIABLE: "by the library's own documents",
-    LEFT_OUT: "for a reason that a person wrote",
+    NOT_DIFFERENTIABLE: "by its documents, or by what it returns",
+    LEFT_OUT: "gradfuzz does not call it; `gradfuzz targets functions` says why",
     NOT_REACHED: "the sweep ended before",
 }
 

@@ -20,11 +20,12 @@ STYLES: dict[str, str] = {
     "agrees": "green",
     "agrees by coincidence": "yellow",
     "crashed": "magenta",
+    "no answer": "magenta",
     "wrong": "bold red",
     "error": "magenta",
     "ok": "green",
     "inconclusive": "yellow",
-    "vacuous": "dim",
+    "tests nothing": "dim",
     "unsupported": "dim",
 }
 """Colours of verdicts and labels. The word itself is always printed."""

@@ -30,7 +30,7 @@ def check_folder(folder: Path) -> None:
     """`UsageError` where `folder` cannot be written (it may be new): known before hours of work."""
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        why = f"{str(there)!r} is no folder that one may write to"
+        why = f"{str(there)!r} is not a folder that can be written to"
         raise UsageError(f"scripts cannot be written to {str(folder)!r}: {why}")
 
 

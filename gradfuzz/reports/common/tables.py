@@ -23,9 +23,12 @@ class Mark:
 
 
 _COINCIDENCE = "right here, wrong at neighbouring points of the same program"
-_VACUOUS = "right, but the true derivative is zero here and around: it tests nothing"
+_VACUOUS = "the true derivative is zero here and all around, so that an agreement says nothing"
+_WORDS = {Label.CRASHED: "no answer", Label.VACUOUS: "tests nothing"}
+"""The labels that people read in other words than records have."""
+
 _MARKS = {
-    label: Mark("no answer" if label is Label.CRASHED else label.value, sign, style, meaning)
+    label: Mark(_WORDS.get(label, label.value), sign, style, meaning)
     for label, sign, style, meaning in (
         (Label.DIFFERS, "✕", "differs", "the answer is wrong by more than rounding allows"),
         (Label.AGREES, "✓", "agrees", "the answer is right"),
@@ -158,6 +161,11 @@ def _variant(variant: Variant) -> VariantRow:
         mark=_MARKS[variant.label],
         flipped=not agree and (variant.ratio or 0.0) < 0,
     )
+
+
+def spoken(label: str) -> str:
+    """The word for a label of a record."""
+    return next((mark.word for one, mark in _MARKS.items() if one.value == label), label)
 
 
 def labels(variants: Iterable[Variant | Sample]) -> tuple[Mark, ...]:

@@ -40,7 +40,12 @@ def asked(finding: Finding) -> str:
 
 def heading(finding: Finding) -> str:
     """The title and whose it is: "torch.linalg.det, reverse: wrong sign (torch:func 2.13.0, float64)"."""
-    return f"{title(finding)} ({finding.target} {finding.version}, {finding.precision})"
+    return f"{title(finding)} ({versioned(finding.target, finding.version)}, {finding.precision})"
+
+
+def versioned(name: str, version: str) -> str:
+    """A name and its release, "torch:func 2.13.0"; the name alone where it has none, as a module may."""
+    return f"{name} {version}".rstrip()
 
 
 def subject(finding: Finding) -> str:

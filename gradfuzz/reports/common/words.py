@@ -36,7 +36,7 @@ EXPLANATIONS: dict[Class, str] = {
     Class.SIGN_FLIP: "the derivative has the wrong sign",
     Class.RATIO_BLOWUP: "the derivative is far too large",
     Class.MISSING: "the derivative is returned as zero or almost zero, and is not",
-    Class.SPURIOUS: "the derivative is zero as far as can be told, and something else is returned",
+    Class.SPURIOUS: "the derivative is zero, or too small to tell from zero, and something else is returned",
     Class.WRONG_VALUE: "the derivative is wrong",
     Class.NON_FINITE: "the derivative is finite, and NaN or infinity is returned",
     Class.WRONG_PRIMAL: "the value itself is wrong",

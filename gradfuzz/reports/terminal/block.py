@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -41,8 +42,13 @@ def finding(
 
 def in_short(item: Finding) -> list[RenderableType]:
     """One finding in five lines or so: what, both numbers, the cause, and where it is reported."""
-    told = [words.in_short(item), words.cause(item), words.failed(item)]
-    return [_title(item, None), *(paragraph(f"{one[:1].upper()}{one[1:]}") for one in told if one)]
+    told = (words.in_short(item), words.cause(item))
+    shown = [*(textwrap.shorten(one, _SHORT, placeholder=" ...") for one in told), words.failed(item)]
+    return [_title(item, None), *(paragraph(f"{one[:1].upper()}{one[1:]}") for one in shown if one)]
+
+
+_SHORT = 140
+"""The most characters of what is said about a finding on a screen that has several."""
 
 
 def page(item: Finding) -> RenderableType:

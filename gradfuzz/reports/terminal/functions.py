@@ -12,6 +12,7 @@ from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.reports.common import plain
 from gradfuzz.reports.common.functions import MEANINGS, Coverage, coverage
 from gradfuzz.reports.common.pieces import headed, paragraph
+from gradfuzz.reports.common.titles import versioned
 from gradfuzz.reports.terminal.sheet import Sheet
 
 NOT_ASKED = "No sweep in the store asked these functions: gradfuzz sweep {library} --family functions does."
@@ -43,7 +44,7 @@ def render(
         ]
         table.add_row(outcome, why, f"{len(members):,}")
     sums = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items())
-    library = f"{plain.line(target)} {plain.line(version)}"
+    library = versioned(plain.line(target), plain.line(version))
     end = f"{library} lists {len(rows):,} functions and other things that can be called: {sums}."
     told = section(plain.inert(asked)) or [paragraph(NOT_ASKED.format(library=plain.line(target)))]
     return Group(*parts, table, Text(""), paragraph(end), *told)
@@ -69,10 +70,10 @@ def section(functions: Sequence[FunctionSummary]) -> list[RenderableType]:
         *(Text(told, overflow="fold") for told in (found.calls, found.answers)),
         *headed("Inconclusive, and why:", _counted(found.inconclusive)),
         *([Text(found.proofs, overflow="fold")] if found.proofs else []),
-        *headed("Open, and why:", _counted(found.open)),
+        *headed("Derivatives of which nothing is proved, and why:", _counted(found.open)),
         *headed("Rules that are proved wrong, though the numbers agree:", wrong),
         *headed("Refused, in the library's words:", _named(found.refused)),
-        *headed("Broken off by an error of gradfuzz itself; please report it:", _named(found.broken)),
+        *headed("Not finished, by an error of gradfuzz itself; please report it:", _named(found.broken)),
         Text(""),
     ]
 

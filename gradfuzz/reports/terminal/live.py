@@ -1,8 +1,12 @@
-"""Progress of a running sweep: a redrawn display on a terminal, plain lines elsewhere."""
+"""Progress of a running sweep: a redrawn display on a terminal, plain lines elsewhere.
+
+Either says what is done: starting, drawing, judging, shrinking, writing.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterator
 
 from rich.console import Console, Group, RenderableType
@@ -24,15 +28,18 @@ from gradfuzz.reports.common import numbers, plain, words
 from gradfuzz.reports.common.functions import noun
 from gradfuzz.reports.common.pieces import program
 from gradfuzz.reports.common.summary import group, tally, total
+from gradfuzz.reports.common.titles import versioned
 
 _PAUSE, _SILENCE = 5.0, 30.0
-"""Seconds between heartbeat lines with news and without: the log of a long run stays short."""
+"""Seconds between heartbeat lines where there is something new, and where not."""
 
 _STEADY = 20.0
 """Seconds after which a speed means something."""
 
 _PROGRAMS = 2
 """The first programs are shown in the log, as examples of what is drawn."""
+
+_WRITING = "writing scripts and reports"
 
 _SHOWN = 8
 """The most findings on the live display; the rest is only counted."""
@@ -44,7 +51,7 @@ def listener(console: Console) -> Iterator[Live | Heartbeat]:
     if console.is_dumb_terminal or not console.is_terminal:
         yield Heartbeat(console)
     else:
-        with RichLive(console=console, refresh_per_second=4, transient=True) as display:
+        with RichLive(Text("starting"), console=console, refresh_per_second=4, transient=True) as display:
             yield Live(display)
 
 
@@ -76,11 +83,13 @@ class Heartbeat:
                 self._line(f"{event.seconds:4.0f} s  a {self._drawn} it drew:")
                 self._block(program)
             if event.met:
-                self._line(f"{event.seconds:4.0f} s  met {event.met}; looked into next")
+                self._line(f"{event.seconds:4.0f} s  disagreement: {event.met}; shrinking it next")
             news = event.programs, event.checks, event.doing
             if event.seconds >= self._last + (_PAUSE if news != self._said else _SILENCE):
                 self._last, self._said = event.seconds, news
                 self._line(_progress(event, self._drawn, len(self._found)))
+        else:
+            self._line(f"{event.seconds:4.0f} s  {_WRITING}")
 
     def _line(self, text: str) -> None:
         self._console.print(Text(text), soft_wrap=True)
@@ -113,7 +122,7 @@ class Live:
         elif isinstance(event, FindingFound):
             self._findings[event.finding.id] = event.finding
         if isinstance(event, SweepFinished):
-            self._live.update(Text(""), refresh=True)
+            self._live.update(Text(_WRITING), refresh=True)
         else:
             self._live.update(self._display())
 
@@ -126,7 +135,7 @@ class Live:
             if self._program:
                 parts += [Text(f"latest {self._drawn}", style="dim"), program(self._program)]
         if self._met and not self._findings:
-            parts.append(Text(f"met {self._met}; looked into next", overflow="fold"))
+            parts.append(Text(f"disagreement: {self._met}; shrinking it next", overflow="fold"))
         found = sorted(self._findings.values(), key=rank)
         parts += [Text(words.one_line(f), overflow="fold") for f in found[:_SHOWN]]
         if len(found) > _SHOWN:
@@ -135,7 +144,7 @@ class Live:
 
 
 def _started(event: SweepStarted) -> str:
-    targets = ", ".join(f"{name} {version}" for name, version in event.targets)
+    targets = ", ".join(itertools.starmap(versioned, event.targets))
     limit = f", at most {event.max_time:g} s" if event.max_time is not None else ""
     programs = numbers.count(event.max_examples, noun(event.families))
     return (

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from gradfuzz.reports.common.pieces import STYLES, UNSIZED, headed, paragraph, p
 from gradfuzz.reports.common.proofs import styled
 from gradfuzz.reports.common.standing import Standings, divided, news
 from gradfuzz.reports.common.summary import FAILURES, columns, systems, tally
+from gradfuzz.reports.common.tables import spoken
 from gradfuzz.reports.terminal import functions
 from gradfuzz.reports.terminal.block import finding, in_short
 from gradfuzz.reports.terminal.sheet import Sheet
@@ -74,9 +76,19 @@ def sweep(
 def brief(
     finished: SweepFinished, scripts: Mapping[str, Path], *, review: Review | None = None
 ) -> RenderableType:
-    """The end of a sweep on a screen: what is new in a few lines each, and a row for each system."""
+    """The end of a sweep on a screen: the first of what is new in a few lines each, the rest in one, known
+    findings and causes in a line for each kind, and a row for each system.
+    """
     finished, review = plain.inert(finished), plain.inert(review)
-    parts = _findings(finished, review, lambda item: [*in_short(item), Text("")])
+    told = news(finished.findings, review)
+    new, known = divided(finished.findings, review)
+    parts: list[RenderableType] = [Text(told, style="bold"), Text("")] if told else []
+    for item in new[:_IN_SHORT]:
+        parts += [*in_short(item), Text("")]
+    lines = _some([f"{item.id}  {titles.title(item)}" for item in new[_IN_SHORT:]])
+    lines += [f"Known, {how}: {', '.join(item.id for item in items)}" for how, items in known.items()]
+    lines += [f"One cause, {line}" for line in _causes(finished)[:_MOST_KNOWN]]
+    parts += [*map(_line, lines), Text("")] if lines else []
     if finished.summaries:
         parts.append(_systems(finished))
     parts += [Text(told, overflow="fold") for told in functions.in_short(finished.functions)]
@@ -84,7 +96,16 @@ def brief(
     more += ["`gradfuzz show ID` a page of each finding"] if finished.findings else []
     more += [f"scripts are in {next(iter(scripts.values())).parent}"] if scripts else []
     parts += [Text(f"More: {'; '.join(more)}.", style="dim", overflow="fold")]
-    return Group(*parts, *_end(finished, review))
+    told_above = replace(review, known=()) if review is not None else None
+    for heading, entries in account.remembered(told_above):
+        ids = ", ".join(entry.partition(" ")[0].rstrip(":") for entry in entries)
+        parts.append(_line(f"{heading}: {ids}"))
+    return Group(*parts, *_end(finished, None))
+
+
+def _line(text: str) -> Text:
+    """A text that ends where the line does."""
+    return Text(text, no_wrap=True, overflow="ellipsis")
 
 
 def _findings(
@@ -99,10 +120,14 @@ def _findings(
     for how, items in known.items():
         lines = [f"{words.title(one)}; {words.in_short(one)} {words.failed(one)}" for one in items]
         parts += [*headed(f"Known, {how}:", _some([" ".join(line.split()) for line in lines])), Text("")]
-    causes = [f"  {c.label}: {', '.join(c.findings)}" for c in finished.clusters]
-    if len(finished.findings) > 1 and causes:
-        parts += [*headed("Findings by cause, as far as can be told:", causes), Text("")]
+    if causes := [f"  {line}" for line in _causes(finished)]:
+        parts += [*headed("Findings that seem to have one cause:", causes), Text("")]
     return parts
+
+
+def _causes(finished: SweepFinished) -> list[str]:
+    """A line for each cause of several findings."""
+    return [f"{one.label}: {', '.join(one.findings)}" for one in finished.clusters if len(one.findings) > 1]
 
 
 def _end(finished: SweepFinished, review: Review | None) -> list[RenderableType]:
@@ -129,7 +154,7 @@ def _systems(finished: SweepFinished) -> Sheet:
         found = _found_in(s, finished)
         unsure = f"{told['inconclusive']:,}"
         counts = f"{told['checks']:,}", _marked(s.disagree, "disagree"), _marked(found, "disagree"), unsure
-        table.add_row(f"{s.name} {s.version}", s.family, *counts)
+        table.add_row(titles.versioned(s.name, s.version), s.family, *counts)
     return table
 
 
@@ -149,7 +174,10 @@ def _some(lines: Sequence[str]) -> list[str]:
 
 
 _MOST_KNOWN = 8
-"""The most known findings of a kind that have a line."""
+"""The most findings of a kind that have a line of their own."""
+
+_IN_SHORT = 3
+"""So many new findings have a few lines each on a screen."""
 
 _MOST_ROWS = 32
 """With more rows than this, the ways of a system share one row."""
@@ -174,7 +202,7 @@ def _matrix(finished: SweepFinished) -> Sheet:
         found = _found_in(s, finished)
         cells: dict[str, str | Text] = {
             **{column: f"{n:,}" for column, n in tally(s).items()},
-            "target": f"{s.name} {s.version}",
+            "target": titles.versioned(s.name, s.version),
             "family": s.family,
             "disagree": _marked(s.disagree, "disagree"),
             "findings": _marked(found, "disagree"),
@@ -279,7 +307,7 @@ def _array_entries(name: str, expected: Array, bound: Array, got: Array | None, 
 def probe(report: ProbeReport, folder: Path | None = None) -> RenderableType:
     """A report card: its tables, the summary, and the scripts' `folder` or how to get them."""
     report = plain.inert(report)
-    title = f"{report.target} {report.version}: {report.suite}"
+    title = f"{titles.versioned(report.target, report.version)}: {report.suite}"
     parts: list[RenderableType] = [Text(title, style="bold"), Text("")]
     for table in report.tables:
         parts += [_probe_table(table), *map(paragraph, table.notes), Text("")]
@@ -305,7 +333,7 @@ def _probe_table(source: ProbeTable) -> Sheet:
     place = {column: k for k, column in enumerate(source.columns)}
     for row in source.rows:
         agree = row[-1] != Label.DIFFERS.value
-        cells = [_cell(value) for value in row]
+        cells = [*map(_cell, row[:-1]), spoken(str(row[-1]))]
         if "ratio" in place:
             expected, got, ratio = (row[place[name]] for name in ("expected", "got", "ratio"))
             if isinstance(expected, float) and isinstance(got, float):
@@ -346,7 +374,8 @@ def listing(rows: Sequence[tuple[Finding, str, int, str]]) -> RenderableType:
     table = Sheet("id", "what", "target", "state", "run", "since", numeric=["run"], heads=2)
     for recorded, state, run, since in rows:
         item = plain.inert(recorded)
-        table.add_row(item.id, titles.title(item), f"{item.target} {item.version}", state, str(run), since)
+        target = titles.versioned(item.target, item.version)
+        table.add_row(item.id, titles.title(item), target, state, str(run), since)
     return table
 
 

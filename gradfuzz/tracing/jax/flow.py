@@ -198,7 +198,9 @@ def written_out(walker: Walker, equation: Any, cells: Sequence[JaxprCell]) -> Se
         written = jax.make_jaxpr(implemented)(*(v.aval for v in equation.invars))
     except Exception as error:
         name = equation.primitive.name
-        raise UntraceableError(f"{name}, which is none of JAX's: {type(error).__name__}: {error}") from error
+        raise UntraceableError(
+            f"{name}, which is not JAX's own: it raises {type(error).__name__}: {error}"
+        ) from error
     return walker.run(written, cells)
 
 

@@ -84,10 +84,16 @@ _SILENT = ("debug", "nodce")
 
 
 def body_of(equation: Any) -> Any:
-    """What a call computes, as a jaxpr; None of what is no call."""
-    if equation.primitive.name not in _CALL_PRIMITIVES:
+    """What a call computes, as a jaxpr; None of what is no call. `UntraceableError` of the tangent of a
+    function with a custom_vjp: only its transpose can be computed.
+    """
+    name = equation.primitive.name
+    if name not in _CALL_PRIMITIVES:
         return None
-    return next(equation.params[p] for p in _CALLS if p in equation.params)
+    found = next((equation.params[p] for p in _CALLS if p in equation.params), None)
+    if found is None:
+        raise UntraceableError(f"JAX has no forward mode of a function with a custom_vjp ({name})")
+    return found
 
 
 class JaxprWalker(Walker):

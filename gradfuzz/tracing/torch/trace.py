@@ -109,7 +109,8 @@ def _graph(
     arrays = [np.asarray(a) for a in args]
     dtype = _torch_dtype(float_dtype(arrays))
     tensors = [_tensor(a) for a in arrays]
-    with warnings.catch_warnings():
+    # What the user compiled runs as it is written: else Dynamo compiles the tracing itself, and warns of it.
+    with warnings.catch_warnings(), torch.compiler.set_stance("force_eager"):
         warnings.simplefilter("ignore")
         steps, hidden = (_recorded(f, tensors), None) if derivative else _executed(f, tensors)
 

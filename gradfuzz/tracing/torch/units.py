@@ -34,7 +34,8 @@ def units(f: Callable[..., Any], arrays: Sequence[Array], mode: str) -> Iterator
         finally:
             notes.depth -= 1
 
-    with mock.patch.object(torch.autograd.Function, "apply", classmethod(apply)), notes:
+    patched = mock.patch.object(torch.autograd.Function, "apply", classmethod(apply))
+    with patched, notes, torch.compiler.set_stance("force_eager"):
         f(*[t.requires_grad_() if t.is_floating_point() else t for t in tensors])
     yield from notes.units
 

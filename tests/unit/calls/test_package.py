@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,10 @@ from gradfuzz.fuzzer.calling.package import functions
 from gradfuzz.fuzzer.findings.calls.code import expression
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import decode, encode
+from gradfuzz.fuzzer.results.ranking import ON_PURPOSE, rank
 from gradfuzz.fuzzer.turns.turn import Result, Turn, run
 from gradfuzz.libraries.detect import library_named
+from gradfuzz.reports.common import titles
 from gradfuzz.strategies.drawing.dice import Seeded
 
 pytest.importorskip("torch")
@@ -155,16 +158,16 @@ def test_every_public_callable_is_listed_with_what_becomes_of_it(
     assert reasons == {
         "Kind": "a class: an enumeration",
         "NoSuch": "a class: an exception",
-        "Operator": "a class: an abstract class, of which there are no objects",
-        "Operator.mv": "a method: its class is an abstract class, of which there are no objects",
-        "Operator.twice": "a method: its class is an abstract class, of which there are no objects",
+        "Operator": "a class: abstract, so there are no objects of it",
+        "Operator.mv": "a method: its class is abstract, so there are no objects of it",
+        "Operator.twice": "a method: its class is abstract, so there are no objects of it",
         "Matrix": "a class, whose 3 methods are called",
         "Normal": "a class, whose 1 methods are called",
         "Layer": "a class, whose 1 methods are called",
-        "Solver": "a class: one whose step is nothing that gradfuzz draws",
-        "Solver.run": "a method: its class is one whose step is nothing that gradfuzz draws",
-        "Needs": "a class: one whose solver is nothing that gradfuzz draws",
-        "Needs.run": "a method: its class is one whose solver is nothing that gradfuzz draws",
+        "Solver": "a class: one that needs step, which gradfuzz cannot make",
+        "Solver.run": "a method: its class is one that needs step, which gradfuzz cannot make",
+        "Needs": "a class: one that needs solver, which gradfuzz cannot make",
+        "Needs.run": "a method: its class is one that needs solver, which gradfuzz cannot make",
         "more.Scaled": "a class, whose 1 methods are called",
     }
     write(str(tmp_path / "rows.json"), rows.values())
@@ -242,9 +245,9 @@ def test_a_sweep_without_a_call_is_an_error_with_its_reasons(
     ended = CliRunner().invoke(main, sweep)
     text = " ".join(ended.output.split())
     assert ended.exit_code == 2, text
-    assert "nothing_asked was not tested: of none of its 3 functions a call was judged" in text
-    assert "1 refused: its parameter options takes what gradfuzz does not draw" in text
-    assert "1 left out: a class: one whose options is nothing that gradfuzz draws" in text
+    assert "nothing_asked was not tested: no call of any of its 3 functions could be judged" in text
+    assert "1 refused: its parameter options takes something that gradfuzz cannot make" in text
+    assert "1 left out: a class: one that needs options, which gradfuzz cannot make" in text
     listing = CliRunner().invoke(main, ["targets", "functions", "nothing_asked", "--format", "json"])
     assert listing.exit_code == 0, listing.output
     assert all(name in listing.output for name in ("nothing_asked.Solver.run", "nothing_asked.configured"))
@@ -262,3 +265,42 @@ def test_the_release_of_a_package_is_that_of_its_distribution(monkeypatch: pytes
     assert registry.release_of("haiku") == "0.0.13"
     assert registry.release_of("numpy") == "2.0"
     assert registry.release_of("own_module") is None
+
+
+HELD = """
+import torch
+
+def held(x: torch.Tensor) -> torch.Tensor:
+    return x * torch.sin(x.detach())
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1.0
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2.0 * g
+
+def held_and_wrong(x: torch.Tensor) -> torch.Tensor:
+    return Doubled.apply(x) * torch.sin(x.detach())
+"""
+
+
+def test_what_is_held_on_purpose_is_named_and_ranks_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """x sin(c) at c = x has the slope sin(c). A rule that is wrong beside it is not meant. A module that is
+    not installed has no release, and not that of its library.
+    """
+    (tmp_path / "held_pack.py").write_text(HELD, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    listed = {one.names[0].removeprefix("held_pack."): one for one in functions("held_pack")}
+    meant, wrong = (asked(listed[name], calls=1).findings[0] for name in ("held", "held_and_wrong"))
+    held = f"{ON_PURPOSE} (detach), and with that value held the derivative is right"
+    assert meant.facts[0] == held
+    assert not any(fact.startswith(ON_PURPOSE) for fact in wrong.facts)
+    absurd = replace(wrong, reproduced=(1, 2))
+    assert max(meant, wrong, absurd, key=rank) is meant
+    assert titles.heading(meant).endswith("(held_pack, float64)")
+    sys.modules.pop("held_pack", None)

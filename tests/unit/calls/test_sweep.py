@@ -217,15 +217,15 @@ def test_what_is_done_when_the_time_is_up_counts(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        (SweepConfig(("mutant:x",), ("functions",)), "those of torch, jax, autograd"),
+        (SweepConfig(("mutant:x",), ("functions",)), "give one of torch, jax, autograd"),
         (SweepConfig(("torch:eager",), ("functions",)), "ask for 'torch'"),
         (SweepConfig(("torch==2.6.0:eager",), ("functions",)), "ask for 'torch==2.6.0'"),
         (SweepConfig(("engine",), ("functions", "loops")), "asked about the functions of engine"),
         (SweepConfig(("math",), ("functions", "loops")), "asked about programs"),
-        (SweepConfig(("torch",), ("functions",), precisions=("float8",)), "unknown precision 'float8'"),
+        (SweepConfig(("torch",), ("functions",), precisions=("float8",)), "unknown dtype 'float8'"),
         (SweepConfig((), ("functions",)), "needs a library"),
         (SweepConfig(("torch",), ("functions",), orders=(3,)), "leave nothing to ask"),
-        (SweepConfig(("torch",), ("functions",), device="cuda"), "leave --device cuda away"),
+        (SweepConfig(("torch",), ("functions",), device="cuda"), "leave out --device cuda"),
         (SweepConfig(("torch",), ("functions",), max_examples=0), "at least one call"),
     ],
 )

@@ -159,7 +159,7 @@ def test_two_runs_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
         "incomplete": [],
     }
     assert "there is no run 7; its runs are 1 to 2" in run("diff", "1", "7", exit_code=USAGE).stderr
-    assert "'one' is no number of a run" in run("diff", "one", "2", exit_code=USAGE).stderr
+    assert "'one' is neither the number of a run" in run("diff", "one", "2", exit_code=USAGE).stderr
 
 
 @recorded

@@ -308,6 +308,32 @@ BAD = [
         id="a report in no folder",
     ),
     pytest.param(["sweep", "--no-such-flag"], ["--no-such-flag"], id="unknown flag"),
+    pytest.param(["sweep", "engine", "--jobs", "0"], ["jobs is 0", "at least one process"], id="no worker"),
+    pytest.param(["sweep", "engine", "--seed", "a"], ["--seed", "'a'", "integer"], id="a seed that is none"),
+    pytest.param(["sweep", "engine", "--max-time", "5x"], ["'5x'", "90s"], id="a time that is none"),
+    pytest.param(["sweep", "engine", "--shard", "5/4"], ["5/4", "1/4 to 4/4"], id="a part that is none"),
+    pytest.param(["sweep", "json"], ["'json' is a module", "--family functions"], id="a module as a target"),
+    pytest.param(
+        ["sweep", "nowhere", "--family", "functions"],
+        ["functions of 'nowhere' cannot be called", "a module that Python finds"],
+        id="a module that is not there, to sweep",
+    ),
+    pytest.param(
+        ["sweep", "torch", "--calls", "no.json"], ["no.json", "No such file"], id="no recorded calls"
+    ),
+    pytest.param(["record", "nowhere.py"], ["no script 'nowhere.py'", "-m"], id="no script to record"),
+    pytest.param(["record", "-m", "nowhere"], ["no module 'nowhere'"], id="no module to record"),
+    pytest.param(["record", "--library", "np", __file__], ["'np' is not one of torch"], id="unknown library"),
+    pytest.param(["replay", "nowhere.json"], ["nowhere.json", "No such file"], id="no file to replay"),
+    pytest.param(["prove", "torch"], ["'torch' is not a function of torch and jax"], id="a library to prove"),
+    pytest.param(["prove", "torch.sinn"], ["did you mean 'torch.sin'"], id="a function to prove, misspelt"),
+    pytest.param(
+        ["write", "math"], ["'math' names no function", "MODULE:FUNC"], id="no function to write for"
+    ),
+    pytest.param(["write", "math:cosh_"], ["no function 'cosh_'", "'cosh'"], id="a function to write for"),
+    pytest.param(
+        ["write", "math:cosh", "-o", "no/x.py"], ["--output", "'no' does not exist"], id="a test in no folder"
+    ),
     pytest.param(["swep"], ["swep"], id="unknown command"),
 ]
 

@@ -51,7 +51,7 @@ def test_a_time_in_the_file_may_be_a_number(monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_is_no_time(text: str) -> None:
     for command in (["sweep", "engine"], ["probe", "engine"], ["selftest"]):
         error = run(*command, "--max-time", text, exit_code=USAGE).stderr
-        assert "is no time above 0; write 90, 90s, 5m, 8h or 1h30m" in error
+        assert "is not a time above 0; write 90, 90s, 5m, 8h or 1h30m" in error
 
 
 def test_the_limits_of_a_target_are_times(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +207,7 @@ def test_a_long_list_of_names_is_cut_with_the_nearest_first(arguments: list[str]
 
 def test_a_short_list_keeps_its_order() -> None:
     error = run("sweep", "engine", "--dtypes", "float8", exit_code=USAGE).stderr
-    assert error.endswith("there is float32, float64, bfloat16, float16\n")
+    assert error.endswith("known are float32, float64, bfloat16, float16\n")
 
 
 # Completion -------------------------------------------------------------------------------------------------

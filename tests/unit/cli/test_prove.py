@@ -42,6 +42,7 @@ class Module(torch.nn.Module):
 
 
 module = Module()
+compiled = torch.compile(lambda x: (x.sin() * x).sum(), backend="aot_eager")
 
 
 def undecided(x):
@@ -93,7 +94,7 @@ def test_what_is_open_says_why(module: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("numpy.sin",), "is no function of torch and jax"),
+        (("numpy.sin",), "is not a function of torch and jax"),
         (("torch.logcumsum",), "lists no function 'torch.logcumsum'; did you mean"),
         (("own_functions_to_prove:plain",), "say which it is of with --framework"),
         (("torch.exp", "--at", "x=1.0"), "calls of torch.exp are drawn"),
@@ -113,3 +114,25 @@ def test_a_module_is_proved_by_the_arguments_of_its_forward(module: str) -> None
     result = asked(f"{module}:module", "--mode", "rev")
     assert result.exit_code == 0, result.output
     assert "module, reverse mode: the rule is right: proved" in result.stdout
+
+
+def test_what_is_compiled_is_proved_without_a_word_of_dynamo(
+    module: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    result = asked(f"{module}:compiled", "--mode", "rev", "--framework", "torch")
+    assert result.exit_code == 0, result.output
+    assert "the rule is right: proved" in result.stdout
+    assert capfd.readouterr().err == ""
+
+
+def test_a_custom_vjp_without_forward_mode_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own_custom_vjp.py").write_text(
+        "import jax, jax.numpy as jnp\n\n@jax.custom_vjp\ndef square(x):\n    return jnp.sum(x * x)\n\n"
+        "square.defvjp(lambda x: (square(x), x), lambda x, g: (2 * g * x,))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    result = asked("own_custom_vjp:square")
+    assert result.exit_code == 0, result.output
+    assert "square, reverse mode: the rule is right: proved" in result.stdout
+    assert "JAX has no forward mode of a function with a custom_vjp" in result.stdout
+    assert "StopIteration" not in result.stdout

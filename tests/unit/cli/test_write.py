@@ -239,3 +239,34 @@ def test_a_written_test_fails_soon_with_the_mismatch_first(
     assert "0.5 times what is right" in errors[0]
     assert "gradfuzz/testing" not in done.stdout, "no frame of ours"
     assert "always and only run by" not in done.stdout
+
+
+MATRICES = """
+import jax.numpy as jnp
+import torch
+
+def det(a):
+    return jnp.linalg.det(a)
+
+def solve(a, b):
+    return torch.linalg.solve(a, b)
+"""
+
+
+def test_a_function_of_matrices_has_tests_that_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A matrix of zeros, which Hypothesis draws first, is singular."""
+    pytest.importorskip("jax")
+    pytest.importorskip("torch")
+    (tmp_path / "own_matrices.py").write_text(MATRICES)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    heavy = ".map(lambda a: a + 5 * np.eye(2, dtype=a.dtype))"
+    for name, count in (("det", 0), ("solve", 1)):
+        text = starter(f"own_matrices:{name}")
+        assert text.count("(2, 2)") == (2 if name == "solve" else 1), text
+        assert text.count(heavy) == count, text
+        written = {"__name__": "written"}
+        quick = "max_examples=2, database=None, derandomize=True"
+        exec(compile(text.replace("max_examples=20", quick), "test_written.py", "exec"), written)
+        for test in (f"test_gradient_of_{name}", f"test_gradient_of_{name}_where_it_is_drawn"):
+            written[test]()

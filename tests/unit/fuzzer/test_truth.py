@@ -81,7 +81,9 @@ class _Liar(MpmathReference):
 
 def test_references_that_contradict_each_other_beside_a_kink_judge_nobody() -> None:
     (reference_value,) = Truths(second=_Liar()).confirmed(question("abs(x)", x=0.0))
-    assert reference_value.truth.message.startswith("references: they contradict each other beside the point")
+    assert reference_value.truth.message.startswith(
+        "references: they contradict each other about x next to the point"
+    )
 
 
 class _Silent(MpmathReference):

@@ -57,3 +57,19 @@ def test_a_right_gradient_loads_nothing_that_measures_or_proves() -> None:
     loaded = set(printed(code).split())
     assert "gradfuzz.fuzzer.measuring.measure" in loaded
     assert not {"gradfuzz.fuzzer.measuring.own_rule", "gradfuzz.fuzzer.proving", "jax", "torch"} & loaded
+
+
+def test_a_sweep_says_that_it_starts_before_anything_heavy_is_imported() -> None:
+    """On a busy machine that takes most of a minute, of a screen that would be blank."""
+    for command in (["sweep", "jax"], ["merge", "part.sqlite"]):
+        code = (
+            "import os, sys, click\nfrom gradfuzz.cli import main\n"
+            "def echo(text, **how):\n    print(text, *sys.modules, sep='\\n', flush=True)\n    os._exit(0)\n"
+            "click.echo = echo\n"
+            f"main({command!r})"
+        )
+        first, *loaded = printed(code).splitlines()
+        assert first.startswith("Starting: loading ")
+        assert "gradfuzz.cli.sweeping.running" in loaded
+        assert not {"dask", "hypothesis", "jax", "mpmath", "numpy", "rich", "torch"} & set(loaded)
+        assert not any(name.startswith(("gradfuzz.fuzzer", "gradfuzz.oracles")) for name in loaded)

@@ -90,6 +90,6 @@ def test_where_there_is_no_gpu_it_is_said(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setenv(DEVICE, "cpu")  # restored after the command has set it
     result = CliRunner().invoke(main, ["sweep", "torch", "--device", "cuda", "--no-store"])
     assert result.exit_code == USAGE
-    assert "torch finds no CUDA device here; leave --device away to ask it on the CPU" in " ".join(
+    assert "torch finds no CUDA device here; leave out --device to ask it on the CPU" in " ".join(
         result.stderr.split()
     )

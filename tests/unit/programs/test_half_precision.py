@@ -244,7 +244,7 @@ def test_a_sweep_of_libraries(way: str, precision: Precision) -> None:
 
 
 def test_an_unknown_dtype() -> None:
-    with pytest.raises(UsageError, match=r"unknown precision 'float8'; there is .*bfloat16"):
+    with pytest.raises(UsageError, match=r"unknown dtype 'float8'; known are .*bfloat16"):
         list(sweep(SweepConfig(("engine",), precisions=("float8",))))  # type: ignore[arg-type]
     result = CliRunner().invoke(main, ["check", "acc*x", "--dtype", "float8"])
     assert result.exit_code == 2

@@ -201,7 +201,7 @@ def test_findings_are_read_from_each_kind_of_file(tmp_path: Path) -> None:
     ("name", "text", "words"),
     [
         ("a.json", "{", "not JSON at line 1"),
-        ("a.json", "{}", "schema None"),
+        ("a.json", "{}", "it has no schema, so it is not a record"),
         ("a.json", '{"findings": [{"id": "GF-7c1e"}]}', "findings[0]: it has no record to replay"),
         (
             "a.ndjson",
@@ -347,7 +347,9 @@ def test_an_accepted_finding_is_a_few_lines(tmp_path: Path) -> None:
     assert len(path.read_text().splitlines()) < 20
     (accepted,) = json.loads(path.read_text())["accepted"]
     assert (accepted["what"], accepted["entry"]["reason"]) == ("sign_flip in for, vjp", "known")
-    with pytest.raises(UsageError, match="names findings that a store has, and no store is given"):
+    with pytest.raises(
+        UsageError, match="has only the ids of findings that are kept in a store, and no store is given"
+    ):
         lookup.findings_in(path)
 
 

@@ -12,12 +12,13 @@ import pytest
 from rich.console import Console
 
 from gradfuzz.fuzzer.results import codec
-from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished, SweepStarted
-from gradfuzz.fuzzer.results.finding import Finding
+from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepFinished, SweepStarted, TargetSummary
+from gradfuzz.fuzzer.results.finding import Cluster, Finding
 from gradfuzz.fuzzer.results.functions import FunctionSummary
 from gradfuzz.fuzzer.results.proof import ProofRecord, RuleLine
 from gradfuzz.reports.common import functions as figures
 from gradfuzz.reports.common import words
+from gradfuzz.reports.common.pieces import show
 from gradfuzz.reports.formats import FORMATS
 from gradfuzz.reports.html.functions import function_map
 from gradfuzz.reports.machine import json as documents
@@ -25,7 +26,7 @@ from gradfuzz.reports.markdown.issue import issue
 from gradfuzz.reports.terminal import live
 from gradfuzz.reports.terminal import report as terminal
 from gradfuzz.reports.terminal.block import finding as block
-from tests.report_data import CODE, DRAWN_CODE, SOFTPLUS, call_finding, called, finished, functions
+from tests.report_data import CODE, DRAWN_CODE, SOFTPLUS, call_finding, called, finished, functions, review
 from tests.shell import assert_kept, printed
 from tests.web_page import Page
 
@@ -141,6 +142,38 @@ def test_while_it_runs() -> None:
     assert "40 calls, 30 checks" in told
     assert f"{SOFTPLUS}, reverse mode: wrong by a factor of 1.223" in told
     assert "program" not in told
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_the_last_screen_of_a_sweep_is_one(width: int) -> None:
+    """Sixty lines at most: fifteen findings of functions, five libraries with two families, two causes, and
+    what became of earlier findings. No line is wider than the screen.
+    """
+    names = ("torch.nn.functional.scaled_dot_product_attention", "torch.linalg.det", "torch.special.psi")
+    facts = (
+        "right: vjp, jvp",
+        "wrong: reverse over reverse, forward over reverse, reverse over forward, forward over forward",
+        "the answer is 1.22331 times the derivative, also at other values",
+        "the truth is that of the function as a program",
+    )
+    found = [
+        call_finding(id=f"GF-{k:04x}", signature=f"{k:064x}", culprits=(names[k % 3],), facts=facts)
+        for k in range(15)
+    ]
+    systems = ("torch:eager", "jax", "autograd", "tensorflow:adapter", "mlx:adapter")
+    ways = [
+        TargetSummary(name, "2.13.0", f, 12345, 99, 15) for name in systems for f in ("functions", "loops")
+    ]
+    causes = [Cluster("torch: the rule Softmax", tuple(f.id for f in found[k : k + 7])) for k in (0, 7)]
+    end = called(findings=tuple(found), summaries=tuple(ways), clusters=tuple(causes))
+    file = io.StringIO()
+    plainly = Console(file=file, width=width, highlight=False, color_system=None)
+    show(plainly, terminal.brief(end, {}, review=review(end)))
+    lines = file.getvalue().splitlines()
+    assert len(lines) <= 60
+    assert max(map(len, lines)) <= width
+    assert all(f"GF-{k:04x}" in file.getvalue() for k in range(11)), "those that have a line"
+    assert "  and 2 more: `gradfuzz findings` lists them" in lines
 
 
 # Figures ----------------------------------------------------------------------------------------------------

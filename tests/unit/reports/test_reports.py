@@ -265,7 +265,7 @@ def test_every_class_has_words(kind: Class) -> None:
             Class.SPURIOUS,
             1e-18,
             0.5,
-            "The derivative is zero as far as can be told, and something else is returned.",
+            "The derivative is zero, or too small to tell from zero, and something else is returned.",
         ),
     ],
 )
@@ -477,6 +477,7 @@ def test_the_heartbeat() -> None:
     )
     assert "   9 s  250 programs, 2,800 checks, 1 finding  judging engine" in lines
     assert not any(line.startswith("   3 s") for line in lines), "at most a line every few seconds"
+    assert lines[-1].endswith(" s  writing scripts and reports")
 
 
 def test_the_heartbeat_of_many_workers() -> None:
@@ -502,6 +503,8 @@ def test_the_live_display() -> None:
             heard.handle(event)
         shown = printed(heard._display())
         heard.handle(EVENTS[-1])
+    assert "starting" in out.getvalue()
+    assert "writing scripts and reports" in out.getvalue()
     for part in ("jax", "latest program", "GF-7c1e", "250 programs, 2,800 checks, 1 finding"):
         assert part in shown, part
 
@@ -548,4 +551,6 @@ def test_disagreements_that_were_not_followed_up_are_no_clean_end() -> None:
     first, *others = end.summaries
     wrong = (dataclasses.replace(first, disagree=2), *(dataclasses.replace(o, disagree=0) for o in others))
     told = account.outcome(dataclasses.replace(end, summaries=wrong))
-    assert told.startswith("No findings yet: 2 disagreements not followed up, which --resume does, in ")
+    assert told.startswith(
+        "No findings yet, and 2 disagreements not followed up; the same command with --resume does that: "
+    )

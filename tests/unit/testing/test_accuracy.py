@@ -180,7 +180,7 @@ def test_a_name_that_is_no_tolerance_is_an_error() -> None:
     def check(f: Any, name: Any) -> None:
         check_gradient(f, A, grad=gradient(), accuracy=name)
 
-    with pytest.raises(UsageError, match=r"accuracy='rtol' names no argument of the function, .* tol"):
+    with pytest.raises(UsageError, match=r"accuracy='rtol' names no argument of the function; .* tol"):
         check(solved, "rtol")
     with pytest.raises(UsageError, match="accuracy='a' names an argument that is differentiated"):
         check(solved, "a")

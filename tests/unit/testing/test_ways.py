@@ -58,7 +58,7 @@ def test_second_order_is_asked_by_all_ways_that_ask_in_its_modes(f: Any) -> None
 
 
 def test_an_unknown_way_is_told_with_those_of_the_framework() -> None:
-    with pytest.raises(UsageError, match=r"ways='jax.grad' is no way to ask torch .* 'torch.func.jacrev'"):
+    with pytest.raises(UsageError, match=r"ways='jax.grad' is not a way to ask torch .* 'torch.func.jacrev'"):
         check_gradient(of_torch, X, X, ways="jax.grad")
 
 

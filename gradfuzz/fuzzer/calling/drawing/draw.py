@@ -91,7 +91,7 @@ def refused(function: Function) -> str | None:
     """Why no call of the function can be drawn; None where it can."""
     for parameter in function.parameters:
         if parameter.required and not parameter.kinds:
-            return f"its parameter {parameter.name} takes what gradfuzz does not draw"
+            return f"its parameter {parameter.name} takes something that gradfuzz cannot make"
     if not function.parameters:
         return "its signature is not known"
     return None

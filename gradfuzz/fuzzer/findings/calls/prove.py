@@ -28,10 +28,12 @@ from gradfuzz.fuzzer.results.functions import FAMILY
 from gradfuzz.fuzzer.results.identity import signature
 from gradfuzz.fuzzer.results.own_fault import Attempts, OwnFault, attempt
 from gradfuzz.fuzzer.results.proof import ProofRecord
+from gradfuzz.fuzzer.results.ranking import ON_PURPOSE
 from gradfuzz.fuzzer.shrinking.call_reductions import Wrong, shrunk
 from gradfuzz.libraries.detect import library_named
 from gradfuzz.libraries.layouts import LAYOUTS
 from gradfuzz.oracles.base import Answer, Point, Question, check_name
+from gradfuzz.oracles.registry import release_of
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.syntax import Const, Param, Return
@@ -113,7 +115,7 @@ def _proved(
     proof = tried("proving its rule", None, _proof, small, wrong.modes)
     if proof is not None and proof.outcome == "right" and case.kind.of_finite_numbers and not _lost(case):
         return _proved(*drawn, shrink=False) if shrink else None
-    facts, alike = tried("telling the facts", ((), ()), _told, small, same, first, cases)
+    facts, alike = tried("telling the facts", ((), ()), _told, found, same, first, cases)
     finding = _finding(small, call, case, wrong.modes, tried)
     short_text = tried("writing it in a few lines", "", _short, small, case)
     finding = replace(
@@ -143,9 +145,10 @@ def _lost(case: CheckResult) -> bool:
 def _finding(call: Call, drawn: Call, case: CheckResult, modes: Modes, tried: Attempts) -> Finding:
     """The finding of a call as far as its verdict tells it: without an id."""
     asked = replace(Candidate.of(case.question), modes=modes)
+    target, version = target_of(call)
     return replace(
-        finding_at(asked, case, library_named(call.library).version, FAMILY, case.question.program),
-        target=_target(call),
+        finding_at(asked, case, version, FAMILY, case.question.program),
+        target=target,
         note=case.message if case.kind is Class.ERROR else "",
         culprits=(call.function,),
         call=call,
@@ -165,10 +168,13 @@ def _rules(call: Call) -> tuple[str, ...]:
         return ()
 
 
-def _target(call: Call) -> str:
-    """The library, or the module of the function where it is a user's own."""
-    is_own = not call.function.startswith(f"{call.library}.")
-    return module_of(call.function) if is_own else call.library
+def target_of(call: Call) -> tuple[str, str]:
+    """The library and its release, or the module of the function where it is a user's own, and the release of
+    that, empty where it has none.
+    """
+    if call.function.startswith(f"{call.library}."):
+        return call.library, library_named(call.library).version
+    return module_of(call.function), release_of(call.function.partition(".")[0]) or ""
 
 
 def _script(call: Call, case: CheckResult) -> str:
@@ -189,13 +195,14 @@ def _short(call: Call, case: CheckResult) -> str:
 
 
 def _told(
-    call: Call, wrong: Wrong, first: Judged, cases: Sequence[CheckResult]
+    found: Judgement, wrong: Wrong, first: Judged, cases: Sequence[CheckResult]
 ) -> tuple[tuple[str, ...], tuple[Modes, ...]]:
     """The facts, and the simpler derivatives that are wrong alike."""
+    call = found.call
     whole = judged(call)
     simpler = itertools.takewhile(lambda modes: modes != first.modes, () if call.way else COMBINATIONS)
     alike = tuple(modes for modes in simpler if _is_alike(first, whole.of(modes)))
-    return tuple(_facts(call, wrong, first, cases, whole)), alike
+    return tuple(_facts(found, wrong, first, cases, whole)), alike
 
 
 def _is_alike(first: Judged, other: Judged | None) -> bool:
@@ -208,8 +215,10 @@ def _is_alike(first: Judged, other: Judged | None) -> bool:
 
 
 def _facts(
-    call: Call, wrong: Wrong, first: Judged, cases: Sequence[CheckResult], whole: Judgement
+    found: Judgement, wrong: Wrong, first: Judged, cases: Sequence[CheckResult], whole: Judgement
 ) -> Iterator[str]:
+    call = found.call
+    yield from _on_purpose(found, wrong)
     yield from _by_modes(whole, wrong.modes)
     if call.way:
         yield f"it shows where the derivative is asked by {call.way}, and not as usual"
@@ -263,6 +272,19 @@ def _by_proof(proof: ProofRecord | None) -> Iterator[str]:
         yield f"the rule is wrong, which is proved without a tolerance{where}{cause}"
     else:
         yield f"the rule is right, which is proved; the library computes it wrongly{where}{cause}"
+
+
+def _on_purpose(found: Judgement, wrong: Wrong) -> Iterator[str]:
+    """That the function itself hides a value from differentiation, where nothing else is wrong."""
+    if not found.stopped:
+        return
+    held = judged(found.call, [wrong.modes], allowed=True).of(wrong.modes)
+    if held is not None and held.case.verdict is Verdict.AGREE:
+        word = next((word for word in _HIDING if word in found.stopped), found.stopped)
+        yield f"{ON_PURPOSE} ({word}), and with that value held the derivative is right"
+
+
+_HIDING = ("stop_gradient", "detach", "no_grad")
 
 
 def _by_modes(all_modes: Judgement, own: Modes) -> Iterator[str]:
