@@ -21,7 +21,8 @@ Seriousness = tuple[int, int, int, bool]
 
 
 def rank(finding: Finding) -> tuple[object, ...]:
-    """Sorts findings. Those at ordinary inputs come first, and absurd inputs last; then those that are
+    """Sorts findings. Those whose arguments may be outside of what is documented come last; of the others
+    those at ordinary inputs come first, and absurd inputs last; then those that are
     reproducible; then the most serious; then those that are seen most often. The id settles what is left.
     """
     flaky = finding.reproduced[0] < finding.reproduced[1]
@@ -29,7 +30,7 @@ def rank(finding: Finding) -> tuple[object, ...]:
     points = (finding.smallest, finding.clearest, finding.worst)
     inputs = [[abs(v) for a in p.inputs.values() for v in a.ravel().tolist()] for p in points]
     absurdity = min(_absurdity([*constants, *numbers]) for numbers in inputs)
-    return absurdity, flaky, *seriousness(finding), -finding.seen, finding.id
+    return finding.is_outside, absurdity, flaky, *seriousness(finding), -finding.seen, finding.id
 
 
 def seriousness(finding: Finding) -> Seriousness:

@@ -157,11 +157,12 @@ class Functions:
             if function.outcome == of.DIFFERENTIABLE and function.names
         ]
         random.Random(config.seed).shuffle(keys)  # noqa: S311 - repeatable on purpose
-        reached = self._reached()
+        reached, earlier = self._reached(), self._earlier_of_class(keys)
 
-        def rank(key: Key) -> tuple[bool, int]:  # those that a program calls come first
+        def rank(key: Key) -> tuple[bool, int, int]:  # those that a program calls come first
             function = self._libraries[key[0]][1][key[1]]
-            return not self._is_recorded(function), reached[function.names[0], function.signature]
+            own = reached[function.names[0], function.signature]
+            return not self._is_recorded(function), own, earlier[key]
 
         keys.sort(key=rank)
         part, parts = config.shard or (1, 1)
@@ -176,6 +177,19 @@ class Functions:
                 self._late[self._slow[key]].append(item)
             else:
                 yield item
+
+    def _earlier_of_class(self, keys: Iterable[Key]) -> dict[Key, int]:
+        """How many methods of its class come before a method of a package; 0 of what is none. So every class
+        is asked before any is asked twice.
+        """
+        found, counts = {}, Counter[tuple[str, bool]]()
+        for key in keys:
+            function = self._libraries[key[0]][1][key[1]]
+            owner = function.names[0].rpartition(".")[0], self._is_recorded(function)
+            is_method = TargetName.of(key[0]).library not in CALLED and is_class(owner[0])
+            found[key] = counts[owner] if is_method else 0
+            counts[owner] += 1
+        return found
 
     def _reached(self) -> Counter[tuple[str, str]]:
         """How many earlier sweeps reached a function, by its name and signature."""
@@ -353,6 +367,11 @@ class Functions:
             functions=totals.functions(),
             own_faults=totals.own_faults(),
         )
+
+
+def is_class(name: str) -> bool:
+    """Whether a dotted name is that of a class, as people write them."""
+    return name.rpartition(".")[2].lstrip("_")[:1].isupper()
 
 
 def _workers_of(config: SweepConfig) -> Workers:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
+from gradfuzz.fuzzer.calling.drawing.forms import forms, keeps
 from gradfuzz.fuzzer.calling.drawing.learned import Learned
-from gradfuzz.fuzzer.calling.drawing.replayed import fitted, forms, keeps, replayed, with_rows
+from gradfuzz.fuzzer.calling.drawing.replayed import fitted, replayed, with_rows
 from gradfuzz.fuzzer.calling.invocation import called
 from gradfuzz.fuzzer.calling.recording import by_function, recording_package, with_recorded
 from gradfuzz.fuzzer.results.call import Argument, Call
