@@ -62,6 +62,8 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 _DEEP, _MANY = 12, 1000
 """How deep objects lie in one another, and how many parts an argument has at most."""
 
+TOO_MANY = "an object has too many parts"
+
 _HEAPTYPE = 1 << 9
 """In the flags of a class: it is defined in Python."""
 
@@ -101,7 +103,7 @@ class ArgumentWriter:
         self._parts += 1
         self._tried += 1
         if depth > _DEEP or self._parts > _MANY or self._tried > 10 * _MANY:
-            raise NotData("an object has too many parts")
+            raise NotData(TOO_MANY)
         if type(value) in _PLAIN:
             if isinstance(value, float) and not math.isfinite(value):
                 return Argument(keyword, literal=f"number:{value!r}")

@@ -57,7 +57,7 @@ class Package:
         """The code of the `__init__` of a public class."""
         self._objects: OrderedDict[int, tuple[Any, Given]] = OrderedDict()
         """The latest objects by their ids, and what they were made of."""
-        self._others: set[types.CodeType] = set()
+        self.others: set[types.CodeType] = set()
         """What is not public."""
         self._modules = 0
         """How many modules there were when the package was read."""
@@ -65,13 +65,11 @@ class Package:
     def is_told(self, frame: types.FrameType) -> bool:
         """Whether a frame begins a public function or a method."""
         code = frame.f_code
-        if code in self._others:
-            return False
         if code in self._functions or code in self._methods or code in self._constructors:
             return True
         home = str(frame.f_globals.get("__name__", ""))
         if home.partition(".")[0] != self.name.partition(".")[0]:
-            self._others.add(code)
+            self.others.add(code)
             return False
         own = [m for n, m in list(sys.modules.items()) if f"{n}.".startswith(f"{self.name}.")]
         if any(getattr(getattr(m, "__spec__", None), "_initializing", False) for m in own):
@@ -80,7 +78,7 @@ class Package:
             self._modules = len(sys.modules)
             self._read()
             return self.is_told(frame)
-        self._others.add(code)
+        self.others.add(code)
         return False
 
     def _read(self) -> None:
@@ -177,9 +175,12 @@ def _inner(value: Any) -> Any:
 def told(package: Package, note: Note) -> Iterator[None]:
     """As long as it is open, `note` is told of every call of the package."""
     done: set[str] = set()
+    others = package.others
 
     def profile(frame: types.FrameType, event: str, _: Any) -> None:
-        if event == "call" and package.is_told(frame):
+        if event != "call" or frame.f_code in others:  # most calls end here
+            return
+        if package.is_told(frame):
             package.keep_object(frame)
             found = package.name_of(frame)
             if found is not None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
 from gradfuzz.errors import RecordError, UsageError
-from gradfuzz.fuzzer.calling.objects import ArgumentWriter, NotData, check_trust
+from gradfuzz.fuzzer.calling.objects import TOO_MANY, ArgumentWriter, NotData, check_trust
 from gradfuzz.fuzzer.calling.public_calls import Package, told
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import decode, encode
@@ -37,6 +37,9 @@ _NOTED, _LOOKED_AT = 12, 400
 """Calls of one function of a package that are kept, and that are looked at: they may be thousands. More are
 kept where they hold objects of other classes.
 """
+
+_IN_VAIN = 9
+"""For so many more counts a call that was looked at for long, and in vain."""
 
 SCHEMA = 2
 """The form of the file. In form 1 no argument is an object."""
@@ -80,6 +83,7 @@ class Recording:
                 self.calls.append(call)
         except NotData as reason:
             self.skipped[str(reason)] += 1
+            self._seen[name] += _IN_VAIN if str(reason) == TOO_MANY else 0
         except Exception as error:  # noqa: BLE001 - the program goes on as it does alone
             self.skipped[f"reading the arguments raised {type(error).__name__}"] += 1
         finally:
@@ -180,8 +184,8 @@ def classes_in(call: Call) -> Iterator[str]:
 
 
 def by_function(calls: Iterable[Call]) -> dict[str, tuple[Call, ...]]:
-    """The calls by the name of their function; by that of a class those that hold an object of it, where no
-    method of it is called.
+    """The calls by the name of their function; by that of a public class those that hold an object of it,
+    where no method of it is called.
     """
     found: dict[str, list[Call]] = {}
     holding: dict[str, dict[Call, None]] = {}
@@ -190,7 +194,7 @@ def by_function(calls: Iterable[Call]) -> dict[str, tuple[Call, ...]]:
         for name in classes_in(call):
             holding.setdefault(name, {})[call] = None
     owners = {name.rpartition(".")[0] for name in found}
-    of_classes = {name: list(of) for name, of in holding.items() if name not in owners}
+    of_classes = {name: list(of) for name, of in holding.items() if name not in owners and "._" not in name}
     return {name: tuple(members) for name, members in (*of_classes.items(), *found.items())}
 
 

@@ -51,7 +51,7 @@ def test_each_form_is_told_and_kept(name: str) -> None:
     own, other = ROWS[name]
     assert name in forms(own)
     assert name not in forms(other)
-    found = restored(np.random.default_rng(1).uniform(0.1, 3.0, own.shape), own, frozenset([name]))
+    found = restored(np.random.default_rng(1).uniform(0.1, 3.0, own.shape), own, forms(own))
     assert found is not None
     assert name in forms(found)
 

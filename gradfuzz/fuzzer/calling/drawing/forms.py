@@ -106,11 +106,6 @@ FORMS: Mapping[str, ArrayForm] = {
         _masked,
         r"tridiagonal",
     ),
-    "unit diagonal": ArrayForm(
-        lambda x: _square(x) and bool(np.all(np.diagonal(x, axis1=-2, axis2=-1) == 1)),
-        lambda new, old: np.where(np.eye(new.shape[-1], dtype=bool), 1.0, new),
-        r"unit diagonal|correlation matri",
-    ),
     "regular": ArrayForm(lambda x: _square(x) and bool(np.all(np.linalg.cond(x) < 1e6))),
     "integer": ArrayForm(
         lambda x: x.size > 1 and np.array_equal(x, np.round(x)),
@@ -136,6 +131,11 @@ FORMS: Mapping[str, ArrayForm] = {
         lambda x: x.ndim > 0 and x.shape[-1] > 1 and _near(np.linalg.norm(x, axis=-1), np.ones(x.shape[:-1])),
         lambda new, old: new / np.linalg.norm(new, axis=-1, keepdims=True),
         r"unit (norm|vector|length|quaternion)|quaternion",
+    ),
+    "unit diagonal": ArrayForm(
+        lambda x: _square(x) and bool(np.all(np.diagonal(x, axis1=-2, axis2=-1) == 1)),
+        lambda new, old: np.where(np.eye(new.shape[-1], dtype=bool), 1.0, new),
+        r"unit diagonal|correlation matri",
     ),
     "negative": ArrayForm(lambda x: bool(np.all(x < 0)), lambda new, old: -np.abs(new), ordered=True),
     "not negative": ArrayForm(
@@ -193,7 +193,8 @@ def keeps(old: Call, new: Call) -> bool:
 
 def _lasting(found: frozenset[str]) -> frozenset[str]:
     """Without what is there by chance, and without what follows from it."""
-    return found - {"not zero", "regular"} if "orthogonal" in found else found
+    by_chance = {"not zero", "regular", "inside 1", "within 1"}
+    return found - by_chance if "orthogonal" in found else found
 
 
 def outside(call: Call) -> Iterator[str]:
