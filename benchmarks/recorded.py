@@ -33,7 +33,7 @@ def reached(functions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         rows.setdefault(owner if is_class(owner) else row["name"], []).append(row)
     found = {}
     for name, own in rows.items():
-        said = [f"{row['outcome']}: {row['why']}" for row in own if ": a class, whose" not in row["why"]]
+        said = [f"{row['outcome']}: {row['why']}" for row in own if "a class, whose" not in row["why"]]
         wanting = [why for why in said if not any(words in why for words in NO_FLOATS)]
         is_asked = any(row["outcome"] == "asked" for row in own)
         if is_asked or wanting:
@@ -46,7 +46,7 @@ def main() -> None:
     sweep = json.loads(Path(path).read_text(encoding="utf-8"))
     found = reached(sweep["functions"])
     asked = sum(why == "asked" for why in found.values())
-    of = sweep["summaries"][0]
+    of = sweep["targets"][0]
     share, findings = f"{asked / len(found):.0%}".replace("%", " %"), len(sweep["findings"])
     cells = f"{len(found)} | {asked} | {share} | {of['checks']} | {of['agree']} | {findings}"
     print(f"| {package} {of['version']} | {cells} |")

@@ -33,6 +33,7 @@ from gradfuzz.fuzzer.shrinking.call_reductions import Wrong, shrunk
 from gradfuzz.libraries.detect import library_named
 from gradfuzz.libraries.layouts import LAYOUTS
 from gradfuzz.oracles.base import Answer, Point, Question, check_name
+from gradfuzz.oracles.registry import release_of
 from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.syntax import Const, Param, Return
@@ -145,7 +146,7 @@ def _finding(call: Call, drawn: Call, case: CheckResult, modes: Modes, tried: At
     """The finding of a call as far as its verdict tells it: without an id."""
     asked = replace(Candidate.of(case.question), modes=modes)
     return replace(
-        finding_at(asked, case, library_named(call.library).version, FAMILY, case.question.program),
+        finding_at(asked, case, _version(call), FAMILY, case.question.program),
         target=_target(call),
         note=case.message if case.kind is Class.ERROR else "",
         culprits=(call.function,),
@@ -170,6 +171,13 @@ def _target(call: Call) -> str:
     """The library, or the module of the function where it is a user's own."""
     is_own = not call.function.startswith(f"{call.library}.")
     return module_of(call.function) if is_own else call.library
+
+
+def _version(call: Call) -> str:
+    """The release of the package whose function it is, else that of the library."""
+    library = library_named(call.library).version
+    target = _target(call)
+    return library if target == call.library else release_of(target.partition(".")[0]) or library
 
 
 def _script(call: Call, case: CheckResult) -> str:
