@@ -84,9 +84,9 @@ def test_rows_are_cut_of_all_arrays_together() -> None:
 
 
 def test_too_many_entries_become_fewer_rows_or_constants() -> None:
-    (cut,) = fitted(of(np.full((50, 2), 0.5)), TORCH)
+    cut, *_ = fitted(of(np.full((50, 2), 0.5)), TORCH)
     assert np.shape(cut.arguments[0].array) == (3, 2)
-    (held,) = fitted(of(np.full((2, 100), 0.5), np.array([0.5])), TORCH)
+    *_, held = fitted(of(np.full((2, 100), 0.5), np.array([0.5])), TORCH)
     assert [a.constant for a in held.arguments] == [True, False]
 
 
@@ -140,6 +140,10 @@ def halved(solver, x):
     return x / 2**solver.steps
 
 
+def quartered(x, y):
+    return x.reshape(4, -1) @ x.reshape(-1, 4) * y
+
+
 def applied(f, x, *, times=1):
     for _ in range(times):
         x = f(x)
@@ -174,12 +178,21 @@ scaled.right(x)
 scaled.wrong(x)
 scaledpkg.Closed(torch.tensor(2.0, dtype=torch.float64), power=2).right(x)
 scaledpkg.halved(scaledpkg.Solver(3), x)
+scaledpkg.quartered(torch.linspace(0.5, 1.0, 80, dtype=torch.float64), x[0])
 scaledpkg.applied(torch.sin, x, times=2)
 scaledpkg.trace_of_symmetric(torch.tensor([[1.0, 0.5], [0.5, 2.0]], dtype=torch.float64))
 """
 
 
-NAMES = ("Solver", "Scaled.right", "Scaled.wrong", "Closed.right", "halved", "trace_of_symmetric")
+NAMES = (
+    "Solver",
+    "Scaled.right",
+    "Scaled.wrong",
+    "Closed.right",
+    "halved",
+    "quartered",
+    "trace_of_symmetric",
+)
 
 
 @pytest.fixture
@@ -217,6 +230,13 @@ def test_what_is_right_is_right_at_other_floats(package: dict[str, tuple[Call, .
         result = turned(name, package)
         assert (result.judged, result.findings, result.error) == (3, (), "")
         assert set(result.verdicts) == {"agree"}
+
+
+def test_a_call_that_is_not_taken_with_fewer_rows_has_its_largest_arrays_constant(
+    package: dict[str, tuple[Call, ...]],
+) -> None:
+    result = turned("scaledpkg.quartered", package)
+    assert (result.judged, set(result.verdicts), result.error) == (3, {"agree"}, "")
 
 
 def test_a_wrong_gradient_of_a_method_is_found_by_all_that_its_object_holds(

@@ -28,14 +28,16 @@ _ROWS = (1, 2, 3)
 
 
 def fitted(call: Call, library: Library) -> Iterator[Call]:
-    """A recorded call as it is asked: of arrays that are not too many, first as it is, then with fewer rows,
-    then with the largest arrays constant. Its arrays move along what they are.
+    """A recorded call as it may be asked: of arrays that are not too many as it is, else with fewer rows, or
+    with the largest arrays constant. Its arrays move along what they are.
     """
-    for rows in (None, *reversed(_ROWS)):
-        small = call if rows is None else with_rows(call, rows)
+    if _entries(call) <= library.entries:
+        yield _of_form(call, library)
+        return
+    for rows in reversed(_ROWS):
+        small = with_rows(call, rows)
         if small is not None and _entries(small) <= library.entries:
             yield _of_form(small, library)
-            return
     count = 0
     for argument in sorted(call.differentiated(), key=_size):
         count += _size(argument)
