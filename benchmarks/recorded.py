@@ -21,8 +21,11 @@ from gradfuzz.fuzzer.sweep.functions import is_class
 NO_FLOATS = (
     *("returns no array of floats", "no array of floats is among", "differentiates nothing that it returns"),
     *("an abstract class", "an enumeration", "an exception", "returns bool", "returns int", "returns str"),
+    "neither its annotations nor its code nor its package name",
 )
-"""Why something that can be called has no derivative, in the words of its row."""
+"""Why something that can be called has no derivative, in the words of its row. Of what names no library the
+suite made no call with arrays of floats, or its row would be another one.
+"""
 
 
 def reached(functions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
