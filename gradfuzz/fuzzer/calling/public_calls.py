@@ -110,7 +110,7 @@ class Package:
     def _read_class(self, name: str, cls: type) -> None:
         self._classes[cls] = name
         top = self.name.partition(".")[0]
-        code = getattr(_inner(cls.__init__), "__code__", None)
+        code = getattr(_inner(inspect.getattr_static(cls, "__init__")), "__code__", None)
         self._constructors |= {code} if isinstance(code, types.CodeType) else set()
         for base in cls.__mro__:
             if base.__module__.partition(".")[0] != top:
@@ -131,7 +131,7 @@ class Package:
         if code not in self._constructors or not code.co_argcount:
             return
         own = frame.f_locals.get(code.co_varnames[0])
-        constructor = _inner(type(own).__init__)
+        constructor = _inner(inspect.getattr_static(type(own), "__init__"))
         if getattr(constructor, "__code__", None) is code:
             (_, *args), kwargs = _given(frame, constructor)
             self._objects[id(own)] = own, (args, kwargs)
