@@ -157,14 +157,14 @@ class Functions:
             if function.outcome == of.DIFFERENTIABLE and function.names
         ]
         random.Random(config.seed).shuffle(keys)  # noqa: S311 - repeatable on purpose
-        reached, earlier = self._reached(), self._earlier_of_class(keys)
+        reached = self._reached()
 
-        def rank(key: Key) -> tuple[bool, int, int]:  # those that a program calls come first
+        def rank(key: Key) -> tuple[bool, int]:  # those that a program calls come first
             function = self._libraries[key[0]][1][key[1]]
-            own = reached[function.names[0], function.signature]
-            return not self._is_recorded(function), own, earlier[key]
+            return not self._is_recorded(function), reached[function.names[0], function.signature]
 
         keys.sort(key=rank)
+        keys.sort(key=self._earlier_of_class(keys).__getitem__)
         part, parts = config.shard or (1, 1)
         for number, (before, calls) in enumerate(self._portions):
             own = (key for k, key in enumerate(keys) if (number * len(keys) + k) % parts == part - 1)
@@ -182,11 +182,10 @@ class Functions:
         """How many methods of its class come before a method of a package; 0 of what is none. So every class
         is asked before any is asked twice.
         """
-        found, counts = {}, Counter[tuple[str, bool]]()
+        found, counts = {}, Counter[str]()
         for key in keys:
-            function = self._libraries[key[0]][1][key[1]]
-            owner = function.names[0].rpartition(".")[0], self._is_recorded(function)
-            is_method = TargetName.of(key[0]).library not in CALLED and is_class(owner[0])
+            owner = self._libraries[key[0]][1][key[1]].names[0].rpartition(".")[0]
+            is_method = TargetName.of(key[0]).library not in CALLED and is_class(owner)
             found[key] = counts[owner] if is_method else 0
             counts[owner] += 1
         return found
