@@ -336,7 +336,6 @@ def test_each_class_of_a_package_is_asked_once_before_any_twice(
         asked.clear()
         list(sweeps.sweep(SweepConfig(("own_ops",), ("functions",), max_examples=1, jobs=1, seed=seed)))
         assert {name.partition(".")[0] for name in asked[:4]} == {"sin", "cos", "First", "Second"}
-        assert len(asked) == len(names)
 
 
 def test_a_turn_that_takes_too_long_is_given_up(deadly: None) -> None:
