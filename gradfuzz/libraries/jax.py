@@ -500,6 +500,14 @@ class JaxLibrary(Library):
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # operations are small and many
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
+    def followed(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[int, ...] | None:
+        """Without what `f` returns beside its results and stops itself, as the state of a solver."""
+        with _types_of(arrays):
+            jaxpr = jax.make_jaxpr(f)(*arrays).jaxpr
+        free = _free(jaxpr, [True] * len(jaxpr.invars))
+        kept = tuple(k for k, one in enumerate(free) if one)
+        return kept if 0 < len(kept) < len(free) else None
+
     def check(self, f: Callable[..., Any], arrays: Sequence[Any]) -> None:
         with _types_of(arrays):
             try:
@@ -523,6 +531,19 @@ class JaxLibrary(Library):
         """
         with _types_of(arrays):
             return tuple(sorted(set(_primitives(jax.make_jaxpr(f)(*arrays).jaxpr))))
+
+
+def _free(jaxpr: Any, given: Iterable[bool]) -> list[bool]:
+    """Which results of a jaxpr come from an input that is free, other than through `stop_gradient`."""
+    free = {id(v) for v, one in zip(jaxpr.invars, given, strict=True) if one}
+    for equation in jaxpr.eqns:
+        own = [id(v) in free for v in equation.invars]
+        if equation.primitive.name == "jit":
+            found = _free(equation.params["jaxpr"].jaxpr, own)
+        else:
+            found = [any(own) and equation.primitive.name != "stop_gradient"] * len(equation.outvars)
+        free |= {id(v) for v, one in zip(equation.outvars, found, strict=True) if one}
+    return [id(v) in free for v in jaxpr.outvars]
 
 
 def _of_tree(f: Any) -> Opened | None:

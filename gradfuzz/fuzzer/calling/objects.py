@@ -8,7 +8,8 @@ it is read: `Argument.made` says what its items become.
     method                         the method of the first item that the second one names
     functools.partial              of a function, a tuple of arguments, a dict of keywords
     package.Class                  an object of the class with these fields, set without a call of `__init__`
-    package.Class()                what the class makes of these arguments
+    package.Class()                what the class makes of these arguments, where they hold arrays of floats,
+                                   or where its fields cannot be kept
 
 A function, a class, a member of an enumeration or a module is the literal "name:package.name". A function
 that was defined inside another one has no such name: it is pickled where that is wanted, and is the literal
@@ -39,6 +40,7 @@ from typing import Any
 import numpy as np
 
 from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.calling.public_calls import Package
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.libraries.library import Library
 from gradfuzz.libraries.watching import found_at
@@ -59,6 +61,8 @@ _FILES = ("load", "save", "savez", "fromfile", "tofile", "serialise", "deseriali
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 _DEEP, _MANY = 12, 1000
 """How deep objects lie in one another, and how many parts an argument has at most."""
+
+TOO_MANY = "an object has too many parts"
 
 _HEAPTYPE = 1 << 9
 """In the flags of a class: it is defined in Python."""
@@ -84,19 +88,22 @@ def made(cls: type, fields: Mapping[str, Any]) -> Any:
 class ArgumentWriter:
     """Writes the arguments of one call."""
 
-    def __init__(self, library: Library, *, entries: int, pickles: bool, package: str = "") -> None:
+    def __init__(
+        self, library: Library, *, entries: int, pickles: bool, package: Package | None = None
+    ) -> None:
         """`entries` is the most of an array; `pickles` whether functions without a name are pickled, and
-        `package` the one whose modules count as installed.
+        `package` the one whose modules count as installed, and which remembers what its objects are made of.
         """
-        self._library, self._entries = library, entries
-        self._pickles, self._package = pickles, package
-        self._parts = 0
+        self._library, self._entries, self._pickles = library, entries, pickles
+        self._of, self._package = package, package.name.partition(".")[0] if package else ""
+        self._parts = self._tried = 0
 
     def argument(self, keyword: str, value: Any, depth: int = 0) -> Argument:
         """The value as an argument; `NotData` with the reason where it cannot be kept."""
         self._parts += 1
-        if depth > _DEEP or self._parts > _MANY:
-            raise NotData("an object has too many parts")
+        self._tried += 1
+        if depth > _DEEP or self._parts > _MANY or self._tried > 10 * _MANY:
+            raise NotData(TOO_MANY)
         if type(value) in _PLAIN:
             if isinstance(value, float) and not math.isfinite(value):
                 return Argument(keyword, literal=f"number:{value!r}")
@@ -106,6 +113,38 @@ class ArgumentWriter:
             return Argument(keyword, literal=f"dtype:{dtype}")
         if self._library.is_array(value) or isinstance(value, (np.ndarray, np.generic)):
             return self._array(keyword, value)
+        in_place = self._library.name == "torch"  # its modules change after they were made
+        constructed = None if in_place else self._constructed(keyword, value, depth)
+        if constructed is not None and _has_floats(constructed):
+            return constructed
+        before = self._parts
+        try:
+            return self._of_parts(keyword, value, depth)
+        except NotData:
+            self._parts = before
+            constructed = constructed or self._constructed(keyword, value, depth)
+            if constructed is None:
+                raise
+            return constructed
+
+    def _constructed(self, keyword: str, value: Any, depth: int) -> Argument | None:
+        """An object as what its class makes of the arguments that it was made of; None where they are not
+        known, or cannot be kept.
+        """
+        given = self._of.made_of(value) if self._of else None
+        if self._of is None or given is None:
+            return None
+        pairs = [*(("", one) for one in given[0]), *given[1].items()]
+        before = self._parts
+        try:
+            items = tuple(self.argument(name, one, depth + 1) for name, one in pairs)
+        except NotData:
+            self._parts = before
+            return None
+        return Argument(keyword, items=items, made=f"{self._of.class_name(type(value))}()")
+
+    def _of_parts(self, keyword: str, value: Any, depth: int) -> Argument:
+        """A value by its parts, an object by its fields."""
         made, parts = self._parts_of(value)
         if made is None:
             return Argument(keyword, literal=parts)
@@ -162,7 +201,8 @@ class ArgumentWriter:
             return None, self._pickled(value)
         if name is None or not cls.__flags__ & _HEAPTYPE or isinstance(value, (dict, list, set)):
             raise NotData(f"an argument of type {cls.__name__} is no data")
-        return name, _fields(value)
+        public = self._of.class_name(cls) if self._of else None
+        return public or name, _fields(value)
 
     def _pickled(self, value: Any) -> str:
         if not self._pickles:
@@ -200,6 +240,10 @@ _UNNAMED = (
     "key",
     "functools.partial",
 )
+
+
+def _has_floats(argument: Argument) -> bool:
+    return argument.is_differentiated or any(map(_has_floats, argument.items or ()))
 
 
 def _numbered(values: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import re
 import sys
 import threading
 import types
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -24,6 +25,12 @@ _PRIVATE = re.compile(r"\._|\.tests?\b|_test\b|\.conftest\b|\.test_")
 
 _SPECIAL = ("__call__", "__matmul__", "__add__", "__sub__", "__mul__", "__truediv__", "__neg__")
 """The methods with two underscores that are told of."""
+
+_OBJECTS = 2000
+"""The latest objects of a package of which it is remembered what they were made of."""
+
+Given = tuple[Iterable[Any], Mapping[str, Any]]
+"""Positional arguments, and those by keyword."""
 
 
 class Package:
@@ -46,7 +53,11 @@ class Package:
         """By their code: the name of the method."""
         self._classes: dict[type, str] = {}
         """The public classes by themselves: their public names."""
-        self._others: set[types.CodeType] = set()
+        self._constructors: set[types.CodeType] = set()
+        """The code of the `__init__` of a public class."""
+        self._objects: OrderedDict[int, tuple[Any, Given]] = OrderedDict()
+        """The latest objects by their ids, and what they were made of."""
+        self.others: set[types.CodeType] = set()
         """What is not public."""
         self._modules = 0
         """How many modules there were when the package was read."""
@@ -54,13 +65,11 @@ class Package:
     def is_told(self, frame: types.FrameType) -> bool:
         """Whether a frame begins a public function or a method."""
         code = frame.f_code
-        if code in self._others:
-            return False
-        if code in self._functions or code in self._methods:
+        if code in self._functions or code in self._methods or code in self._constructors:
             return True
         home = str(frame.f_globals.get("__name__", ""))
         if home.partition(".")[0] != self.name.partition(".")[0]:
-            self._others.add(code)
+            self.others.add(code)
             return False
         own = [m for n, m in list(sys.modules.items()) if f"{n}.".startswith(f"{self.name}.")]
         if any(getattr(getattr(m, "__spec__", None), "_initializing", False) for m in own):
@@ -69,7 +78,7 @@ class Package:
             self._modules = len(sys.modules)
             self._read()
             return self.is_told(frame)
-        self._others.add(code)
+        self.others.add(code)
         return False
 
     def _read(self) -> None:
@@ -101,6 +110,8 @@ class Package:
     def _read_class(self, name: str, cls: type) -> None:
         self._classes[cls] = name
         top = self.name.partition(".")[0]
+        code = getattr(_inner(inspect.getattr_static(cls, "__init__")), "__code__", None)
+        self._constructors |= {code} if isinstance(code, types.CodeType) else set()
         for base in cls.__mro__:
             if base.__module__.partition(".")[0] != top:
                 continue
@@ -113,6 +124,28 @@ class Package:
                 code = getattr(_inner(getattr(base, attribute, None)), "__code__", None)
                 if isinstance(code, types.CodeType):
                     self._methods.setdefault(code, attribute)
+
+    def keep_object(self, frame: types.FrameType) -> None:
+        """Remembers what an object is made of, where a frame begins the whole constructor of its class."""
+        code = frame.f_code
+        if code not in self._constructors or not code.co_argcount:
+            return
+        own = frame.f_locals.get(code.co_varnames[0])
+        constructor = _inner(inspect.getattr_static(type(own), "__init__"))
+        if getattr(constructor, "__code__", None) is code:
+            (_, *args), kwargs = _given(frame, constructor)
+            self._objects[id(own)] = own, (args, kwargs)
+            if len(self._objects) > _OBJECTS:
+                self._objects.popitem(last=False)
+
+    def class_name(self, cls: type) -> str | None:
+        """The public name of a class."""
+        return self._classes.get(cls)
+
+    def made_of(self, value: Any) -> Given | None:
+        """What an object of a public class was made of, as far as it is remembered."""
+        known = self._objects.get(id(value))
+        return known[1] if known and known[0] is value and type(value) in self._classes else None
 
     def name_of(self, frame: types.FrameType) -> tuple[str, Any] | None:
         """The public name of what a frame runs, and the function; None where it has none."""
@@ -142,9 +175,13 @@ def _inner(value: Any) -> Any:
 def told(package: Package, note: Note) -> Iterator[None]:
     """As long as it is open, `note` is told of every call of the package."""
     done: set[str] = set()
+    others = package.others
 
     def profile(frame: types.FrameType, event: str, _: Any) -> None:
-        if event == "call" and package.is_told(frame):
+        if event != "call" or frame.f_code in others:  # most calls end here
+            return
+        if package.is_told(frame):
+            package.keep_object(frame)
             found = package.name_of(frame)
             if found is not None:
                 note(found[0], *_given(frame, found[1]))
@@ -163,7 +200,7 @@ def told(package: Package, note: Note) -> Iterator[None]:
             threading.setprofile(None)
 
 
-def _given(frame: types.FrameType, function: Any) -> tuple[Iterable[Any], Mapping[str, Any]]:
+def _given(frame: types.FrameType, function: Any) -> Given:
     """The arguments of the call that a frame begins, without those at the end that are their defaults."""
     code, values = frame.f_code, frame.f_locals
     names = list(code.co_varnames)

@@ -18,7 +18,7 @@ from typing import Any
 
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
 from gradfuzz.errors import RecordError, UsageError
-from gradfuzz.fuzzer.calling.objects import ArgumentWriter, NotData, check_trust
+from gradfuzz.fuzzer.calling.objects import TOO_MANY, ArgumentWriter, NotData, check_trust
 from gradfuzz.fuzzer.calling.public_calls import Package, told
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import decode, encode
@@ -33,8 +33,13 @@ MOST = 64
 _MOST_OF_PACKAGE = 4096
 """Entries of an array of a package's call: it is played again with fewer rows, or is a constant."""
 
-_NOTED, _LOOKED_AT = 12, 200
-"""Calls of one function of a package that are kept, and that are looked at: they may be thousands."""
+_NOTED, _LOOKED_AT = 12, 400
+"""Calls of one function of a package that are kept, and that are looked at: they may be thousands. More are
+kept where they hold objects of other classes.
+"""
+
+_IN_VAIN = 9
+"""For so many more counts a call that was looked at for long, and in vain."""
 
 SCHEMA = 2
 """The form of the file. In form 1 no argument is an object."""
@@ -43,7 +48,9 @@ SCHEMA = 2
 class Recording:
     """The calls that were noted, and how many were not."""
 
-    def __init__(self, library: Library | None, package: str = "", *, pickles: bool = False) -> None:
+    def __init__(
+        self, library: Library | None, package: Package | None = None, *, pickles: bool = False
+    ) -> None:
         """Of `library`, or of a `package`, whose library is that of the arrays of each call. `pickles`:
         whether functions without a name are kept.
         """
@@ -68,12 +75,15 @@ class Recording:
             if not any(True for _ in call.differentiated()):
                 raise NotData("no array of floats is among the arguments")
             kind = name, tuple(map(_kind, call.arguments))
-            if kind not in self._known:
-                self._known.add(kind)
+            classes = name, frozenset(classes_in(call))
+            is_enough = self._package is not None and self._kept[name] >= _NOTED and classes in self._known
+            if kind not in self._known and not is_enough:
+                self._known |= {kind, classes}
                 self._kept[name] += 1
                 self.calls.append(call)
         except NotData as reason:
             self.skipped[str(reason)] += 1
+            self._seen[name] += _IN_VAIN if str(reason) == TOO_MANY else 0
         except Exception as error:  # noqa: BLE001 - the program goes on as it does alone
             self.skipped[f"reading the arguments raised {type(error).__name__}"] += 1
         finally:
@@ -81,17 +91,16 @@ class Recording:
 
     def _is_enough(self, name: str) -> bool:
         self._seen[name] += 1
-        return bool(self._package) and (self._kept[name] >= _NOTED or self._seen[name] > _LOOKED_AT)
+        return self._package is not None and self._seen[name] > _LOOKED_AT
 
     def _call(self, name: str, args: list[Any], kwargs: Mapping[str, Any]) -> Call:
-        library = self._library or _library_of((args, dict(kwargs)), self._package)
-        most = _MOST_OF_PACKAGE if self._package else MOST
-        writer = ArgumentWriter(
-            library, entries=most, pickles=self._pickles, package=self._package.partition(".")[0]
-        )
+        package = self._package
+        library = self._library or _library_of((args, dict(kwargs)), package.name if package else "")
+        most = _MOST_OF_PACKAGE if package else MOST
+        writer = ArgumentWriter(library, entries=most, pickles=self._pickles, package=package)
         arguments = [writer.argument("", a) for a in args]
         arguments += [writer.argument(keyword, a) for keyword, a in kwargs.items()]
-        return Call(library.name, name, tuple(arguments), is_recorded=bool(self._package))
+        return Call(library.name, name, tuple(arguments), is_recorded=package is not None)
 
 
 def _library_of(values: Any, package: str) -> Library:
@@ -135,8 +144,9 @@ def recording(library: Library, names: Iterable[str]) -> Iterator[Recording]:
 @contextlib.contextmanager
 def recording_package(name: str, *, pickles: bool) -> Iterator[Recording]:
     """Notes the calls of the public functions of a package, and of the methods of its classes."""
-    found = Recording(None, name, pickles=pickles)
-    with told(Package(name), found.note):
+    package = Package(name)
+    found = Recording(None, package, pickles=pickles)
+    with told(package, found.note):
         yield found
 
 
@@ -168,19 +178,31 @@ def read(path: Path) -> list[Call]:
     return calls
 
 
+def classes_in(call: Call) -> Iterator[str]:
+    """The names of the classes of which the arguments of a call hold objects."""
+    return (one.made.removesuffix("()") for one in call.parts() if one.made is not None and "." in one.made)
+
+
 def by_function(calls: Iterable[Call]) -> dict[str, tuple[Call, ...]]:
-    """The calls by the name of their function."""
+    """The calls by the name of their function; by that of a public class those that hold an object of it,
+    where no method of it is called.
+    """
     found: dict[str, list[Call]] = {}
+    holding: dict[str, dict[Call, None]] = {}
     for call in calls:
         found.setdefault(call.function, []).append(call)
-    return {name: tuple(members) for name, members in found.items()}
+        for name in classes_in(call):
+            holding.setdefault(name, {})[call] = None
+    owners = {name.rpartition(".")[0] for name in found}
+    of_classes = {name: list(of) for name, of in holding.items() if name not in owners and "._" not in name}
+    return {name: tuple(members) for name, members in (*of_classes.items(), *found.items())}
 
 
 def with_recorded(
     target: str, functions: list[Function], recorded: Mapping[str, tuple[Call, ...]]
 ) -> list[Function]:
-    """The functions of a package, and those of its classes' methods of which there are recorded calls. One
-    that was left out and is called has a row as the others.
+    """The functions of a package, and those of its classes' methods of which there are recorded calls. What
+    was left out and is called, or is a class of which a call holds an object, has a row as the others.
     """
     own = {name: calls for name, calls in recorded.items() if name.startswith(f"{target}.")}
     rows = []

@@ -179,6 +179,10 @@ class Cause:
     """Other mutants that the evidence does not tell from it."""
 
 
+OUTSIDE = "its arguments may be outside of what is documented"
+"""How the fact of a finding begins whose arguments lack what the function's docstring speaks of."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Finding:
     """A disagreement, shrunk and de-duplicated."""
@@ -243,6 +247,11 @@ class Finding:
     """The simpler derivatives of the call that are wrong in the same class and by the same factor."""
     own_faults: tuple[OwnFault, ...] = field(default=(), metadata={OPTIONAL: True})
     """Where gradfuzz itself failed at the finding: what that would have told is missing."""
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether its arguments may be outside of what is documented."""
+        return any(fact.startswith(OUTSIDE) for fact in self.facts)
 
 
 @dataclass(frozen=True, slots=True)

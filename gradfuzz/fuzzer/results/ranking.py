@@ -24,9 +24,10 @@ Seriousness = tuple[int, int, int, bool]
 
 
 def rank(finding: Finding) -> tuple[object, ...]:
-    """Sorts findings. Those that may be meant come last. Before them those at ordinary inputs come first, and
-    absurd inputs last; then those that are reproducible; then the most serious; then those that are seen most
-    often. The id settles what is left.
+    """Sorts findings. Those that may be meant come last, and before them those whose arguments may be outside
+    of what is documented. Of the others those at ordinary inputs come first, and absurd inputs last; then
+    those that are reproducible; then the most serious; then those that are seen most often. The id settles
+    what is left.
     """
     may_be_meant = any(fact.startswith(ON_PURPOSE) for fact in finding.facts)
     flaky = finding.reproduced[0] < finding.reproduced[1]
@@ -34,7 +35,8 @@ def rank(finding: Finding) -> tuple[object, ...]:
     points = (finding.smallest, finding.clearest, finding.worst)
     inputs = [[abs(v) for a in p.inputs.values() for v in a.ravel().tolist()] for p in points]
     absurdity = min(_absurdity([*constants, *numbers]) for numbers in inputs)
-    return may_be_meant, absurdity, flaky, *seriousness(finding), -finding.seen, finding.id
+    is_aside = may_be_meant, finding.is_outside
+    return *is_aside, absurdity, flaky, *seriousness(finding), -finding.seen, finding.id
 
 
 def seriousness(finding: Finding) -> Seriousness:

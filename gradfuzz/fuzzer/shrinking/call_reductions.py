@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradfuzz.adapters.catalogue import Function
-from gradfuzz.fuzzer.calling.drawing.replayed import keeps
+from gradfuzz.fuzzer.calling.drawing.forms import keeps
 from gradfuzz.fuzzer.calling.judge import Judged, Modes, judged, raises
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import encode

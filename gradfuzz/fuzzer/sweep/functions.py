@@ -164,6 +164,7 @@ class Functions:
             return not self._is_recorded(function), reached[function.names[0], function.signature]
 
         keys.sort(key=rank)
+        keys.sort(key=self._earlier_of_class(keys).__getitem__)
         part, parts = config.shard or (1, 1)
         for number, (before, calls) in enumerate(self._portions):
             own = (key for k, key in enumerate(keys) if (number * len(keys) + k) % parts == part - 1)
@@ -176,6 +177,18 @@ class Functions:
                 self._late[self._slow[key]].append(item)
             else:
                 yield item
+
+    def _earlier_of_class(self, keys: Iterable[Key]) -> dict[Key, int]:
+        """How many methods of its class come before a method of a package; 0 of what is none. So every class
+        is asked before any is asked twice.
+        """
+        found, counts = {}, Counter[str]()
+        for key in keys:
+            owner = self._libraries[key[0]][1][key[1]].names[0].rpartition(".")[0]
+            is_method = TargetName.of(key[0]).library not in CALLED and is_class(owner)
+            found[key] = counts[owner] if is_method else 0
+            counts[owner] += 1
+        return found
 
     def _reached(self) -> Counter[tuple[str, str]]:
         """How many earlier sweeps reached a function, by its name and signature."""
@@ -353,6 +366,11 @@ class Functions:
             functions=totals.functions(),
             own_faults=totals.own_faults(),
         )
+
+
+def is_class(name: str) -> bool:
+    """Whether a dotted name is that of a class, as people write them."""
+    return name.rpartition(".")[2].lstrip("_")[:1].isupper()
 
 
 def _workers_of(config: SweepConfig) -> Workers:

@@ -45,7 +45,7 @@ def overview(finished: SweepFinished, review: Review | None, *, linked: bool = T
         parts += ["## Findings", _findings(finished.findings, standings, name)]
     if len(finished.findings) > 1 and finished.clusters:
         causes = [f"{markdown(c.label)}: {', '.join(map(name, c.findings))}" for c in finished.clusters]
-        parts += ["## By cause, as far as can be told", sections.bullets(causes)]
+        parts += ["## By probable cause", sections.bullets(causes)]
     for heading, lines in account.remembered(review):
         parts += [f"## {heading}", sections.bullets(map(markdown, lines))]
     return parts + _functions(finished)

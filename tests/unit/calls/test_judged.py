@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -50,3 +52,43 @@ def test_no_second_derivative_is_asked_for_where_an_entry_of_the_first_is_not_kn
     """The function jumps at the first entry. Beside it the second derivative is 0, and is judged."""
     assert [one.modes for one in of(function, *ties).verdicts] == [("rev",), ("fwd",)]
     assert [one.case.verdict for one in of(function, *beside).verdicts] == 6 * [Verdict.AGREE]
+
+
+STOPPING = '''
+"""A result and a state beside it, which is stopped; then the same with a wrong gradient."""
+import jax
+import jax.numpy as jnp
+
+
+def solved(x):
+    return jnp.sin(x), jax.lax.stop_gradient(x * x)
+
+
+@jax.custom_jvp
+def _steep(x):
+    return jnp.sin(x)
+
+
+_steep.defjvp(lambda primals, tangents: (_steep(*primals), 1.5 * jnp.cos(primals[0]) * tangents[0]))
+
+
+def wrong(x):
+    return _steep(x), jax.lax.stop_gradient(x * x)
+
+
+def stopped(x):
+    return jax.lax.stop_gradient(x * x)
+'''
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"), [("solved", "agree"), ("wrong", "disagree"), ("stopped", "disagree")]
+)
+def test_what_jax_stops_beside_a_result_does_not_count(
+    name: str, verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A function that stops all it returns is judged by it."""
+    (tmp_path / "stoppingpkg.py").write_text(STOPPING, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    call = Call("jax", f"stoppingpkg.{name}", (Argument(array=np.array([0.5, 1.0])),))
+    assert {one.case.verdict.value for one in judged(call, [("rev",), ("fwd",)]).verdicts} == {verdict}

@@ -303,7 +303,7 @@ def test_functions_of_jax_with_a_rule_of_their_own() -> None:
     assert library.rules(lambda x: [jax.jit(jax.numpy.exp)(x)], [x]) == ("exp",)
 
 
-@pytest.mark.parametrize("name", ["torch", "autograd"])
+@pytest.mark.parametrize("name", ["torch", "autograd", "jax"])
 def test_results_that_the_library_does_not_differentiate(name: str) -> None:
     pytest.importorskip(name)
     library = library_named(name)
@@ -312,6 +312,10 @@ def test_results_that_the_library_does_not_differentiate(name: str) -> None:
     def hidden(x: Any) -> Any:
         if name == "torch":
             return x.detach()
+        if name == "jax":
+            import jax
+
+            return jax.lax.stop_gradient(x)
         from autograd.tracer import getval
 
         return np.array(getval(x))

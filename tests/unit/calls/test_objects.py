@@ -16,6 +16,7 @@ import torch
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.calling import objects
 from gradfuzz.fuzzer.calling.objects import ArgumentWriter, NotData, built
+from gradfuzz.fuzzer.calling.public_calls import Package
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import decode, encode
 from gradfuzz.libraries.detect import library_named
@@ -157,7 +158,7 @@ class Slotted:
 
 def test_objects_of_a_package_come_again_by_their_fields() -> None:
     scaled = objects.made(Scaled, {"factor": torch.tensor([2.0]), "kind": Kind.SOFT, "squared": "stale"})
-    found = again(Slotted(Pair(scaled, {"a": scaled})), home="tests.f", package="tests")
+    found = again(Slotted(Pair(scaled, {"a": scaled})), home="tests.f", package=Package("tests"))
     assert type(found) is Slotted
     assert type(found.inner) is Pair
     low = found.inner.low

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
+from gradfuzz.fuzzer.calling.drawing.forms import forms, keeps
 from gradfuzz.fuzzer.calling.drawing.learned import Learned
-from gradfuzz.fuzzer.calling.drawing.replayed import fitted, forms, keeps, replayed, with_rows
+from gradfuzz.fuzzer.calling.drawing.replayed import fitted, replayed, with_rows
 from gradfuzz.fuzzer.calling.invocation import called
 from gradfuzz.fuzzer.calling.recording import by_function, recording_package, with_recorded
+from gradfuzz.fuzzer.findings.calls.code import code
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.turns.turn import Turn, run
 from gradfuzz.libraries.detect import library_named
@@ -82,9 +84,9 @@ def test_rows_are_cut_of_all_arrays_together() -> None:
 
 
 def test_too_many_entries_become_fewer_rows_or_constants() -> None:
-    (cut,) = fitted(of(np.full((50, 2), 0.5)), TORCH)
+    cut, *_ = fitted(of(np.full((50, 2), 0.5)), TORCH)
     assert np.shape(cut.arguments[0].array) == (3, 2)
-    (held,) = fitted(of(np.full((2, 100), 0.5), np.array([0.5])), TORCH)
+    *_, held = fitted(of(np.full((2, 100), 0.5), np.array([0.5])), TORCH)
     assert [a.constant for a in held.arguments] == [True, False]
 
 
@@ -121,6 +123,27 @@ class Scaled:
         return _Wrong.apply(self.factor * x)
 
 
+class Closed:
+    def __init__(self, factor, *, power=1):
+        self._f = lambda x: (factor * x) ** power
+
+    def right(self, x):
+        return self._f(x)
+
+
+class Solver:
+    def __init__(self, steps):
+        self.steps = steps
+
+
+def halved(solver, x):
+    return x / 2**solver.steps
+
+
+def quartered(x, y):
+    return x.reshape(4, -1) @ x.reshape(-1, 4) * y
+
+
 def applied(f, x, *, times=1):
     for _ in range(times):
         x = f(x)
@@ -153,9 +176,23 @@ x = torch.tensor([0.5, -1.0], dtype=torch.float64)
 scaled = Scaled(torch.tensor(2.0, dtype=torch.float64))
 scaled.right(x)
 scaled.wrong(x)
+scaledpkg.Closed(torch.tensor(2.0, dtype=torch.float64), power=2).right(x)
+scaledpkg.halved(scaledpkg.Solver(3), x)
+scaledpkg.quartered(torch.linspace(0.5, 1.0, 80, dtype=torch.float64), x[0])
 scaledpkg.applied(torch.sin, x, times=2)
 scaledpkg.trace_of_symmetric(torch.tensor([[1.0, 0.5], [0.5, 2.0]], dtype=torch.float64))
 """
+
+
+NAMES = (
+    "Solver",
+    "Scaled.right",
+    "Scaled.wrong",
+    "Closed.right",
+    "halved",
+    "quartered",
+    "trace_of_symmetric",
+)
 
 
 @pytest.fixture
@@ -176,8 +213,7 @@ def turned(function: str, package: dict[str, tuple[Call, ...]]) -> Any:
 
 
 def test_methods_and_functions_of_a_package_are_noted(package: dict[str, tuple[Call, ...]]) -> None:
-    names = ["Scaled.right", "Scaled.wrong", "applied", "trace_of_symmetric"]
-    assert list(package) == [f"scaledpkg.{name}" for name in names]
+    assert list(package) == [f"scaledpkg.{name}" for name in (*NAMES[:-1], "applied", NAMES[-1])]
     (method,) = package["scaledpkg.Scaled.right"]
     assert (method.library, method.arguments[0].made) == ("torch", "scaledpkg.Scaled")
     (applied,) = package["scaledpkg.applied"]
@@ -194,6 +230,13 @@ def test_what_is_right_is_right_at_other_floats(package: dict[str, tuple[Call, .
         result = turned(name, package)
         assert (result.judged, result.findings, result.error) == (3, (), "")
         assert set(result.verdicts) == {"agree"}
+
+
+def test_a_call_that_is_not_taken_with_fewer_rows_has_its_largest_arrays_constant(
+    package: dict[str, tuple[Call, ...]],
+) -> None:
+    result = turned("scaledpkg.quartered", package)
+    assert (result.judged, set(result.verdicts), result.error) == (3, {"agree"}, "")
 
 
 def test_a_wrong_gradient_of_a_method_is_found_by_all_that_its_object_holds(
@@ -214,10 +257,28 @@ def test_a_gradient_for_symmetric_matrices_is_right_for_these(package: dict[str,
     assert result.findings == ()
 
 
+def test_an_object_is_kept_by_what_it_was_made_of_where_its_fields_are_no_data(
+    package: dict[str, tuple[Call, ...]],
+) -> None:
+    (call,) = package["scaledpkg.Closed.right"]
+    own = call.arguments[0]
+    assert (own.made, [a.keyword for a in own.items or ()]) == ("scaledpkg.Closed()", ["", "power"])
+    assert "scaledpkg.Closed(x0, power=2)" in code(call)
+    result = turned("scaledpkg.Closed.right", package)
+    assert (result.judged, set(result.verdicts), result.error) == (3, {"agree"}, "")
+
+
+def test_a_class_none_of_whose_methods_is_called_has_the_calls_that_hold_an_object_of_it(
+    package: dict[str, tuple[Call, ...]],
+) -> None:
+    assert package["scaledpkg.Solver"] == package["scaledpkg.halved"]
+    result = turned("scaledpkg.Solver", package)
+    assert (result.judged, set(result.verdicts), result.error) == (3, {"agree"}, "")
+
+
 def test_recorded_methods_are_rows_of_a_package(package: dict[str, tuple[Call, ...]]) -> None:
     listed = [Function(("scaledpkg.applied",), "applied(f, x)", "left out", "no annotation")]
     rows = with_recorded("scaledpkg", listed, package)
     assert [(r.names[0], r.outcome, r.why) for r in rows] == [
-        (f"scaledpkg.{name}", DIFFERENTIABLE, "torch")
-        for name in ("applied", "Scaled.right", "Scaled.wrong", "trace_of_symmetric")
+        (f"scaledpkg.{name}", DIFFERENTIABLE, "torch") for name in ("applied", *NAMES)
     ]

@@ -317,6 +317,27 @@ def test_what_is_slow_is_put_off_and_changes_nothing(monkeypatch: pytest.MonkeyP
     assert max(k for k, (_, calls, _) in enumerate(limits) if calls == 1 and limits[k][2] < 100) < 3
 
 
+def test_each_class_of_a_package_is_asked_once_before_any_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_ops.py").write_text(OWN, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    asked: list[str] = []
+
+    def one(turn: Turn, seconds: float) -> Result:
+        asked.append(turn.function.names[0].removeprefix("own_ops."))
+        return Result(drawn=1, valid=1, judged=turn.calls, asked={"rev": turn.calls})
+
+    monkeypatch.setattr(plan, "supervised", one)
+    names = ["sin", "cos", *(f"{owner}.{method}" for owner in ("First", "Second") for method in "abc")]
+    rows = [Function((f"own_ops.{n}",), f"{n}(x)", DIFFERENTIABLE, "torch", (X,)) for n in names]
+    monkeypatch.setattr(plan, "functions", lambda name: ("", rows))
+    for seed in range(3):
+        asked.clear()
+        list(sweeps.sweep(SweepConfig(("own_ops",), ("functions",), max_examples=1, jobs=1, seed=seed)))
+        assert {name.partition(".")[0] for name in asked[:4]} == {"sin", "cos", "First", "Second"}
+
+
 def test_a_turn_that_takes_too_long_is_given_up(deadly: None) -> None:
     """And the next one has a new process."""
     of_calls = CallProcess()

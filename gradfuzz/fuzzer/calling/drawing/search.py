@@ -65,13 +65,33 @@ class Search:
         self._note = note
         self._patience = patience
         self._learned = Learned(dtypes)
-        fit = [fitted(call, self._library) if call.is_recorded else (call,) for call in recorded]
-        self._valid: list[Call] = [one for calls in fit for one in calls]
+        self._valid: list[Call] = [one for call in recorded for one in self._fitting(call)]
         self._played = [call for call in self._valid if call.is_recorded]
         self.first: tuple[Call, ...] = tuple(self._valid[:1] if self._played else self._valid)
         """The recorded calls that are asked as they are."""
         self._latest: tuple[Choice, ...] = ()
         self._further: dict[str, list[Call]] = {}
+
+    def _fitting(self, call: Call) -> list[Call]:
+        """A recorded call as it is asked: by the first of its forms that the library takes."""
+        forms = list(fitted(call, self._library)) if call.is_recorded else [call]
+        if len(forms) < 2:
+            return forms
+        return [next((one for one in forms[:-1] if self._is_taken(one)), forms[-1])]
+
+    def _is_taken(self, call: Call) -> bool:
+        try:
+            self._made(call)
+        except Exception:  # noqa: BLE001 - whatever a library raises says that it does not take the call
+            return False
+        return True
+
+    def _made(self, call: Call) -> None:
+        """Makes a call as cheaply as the library can."""
+        self._note(call)
+        with quiet(), np.errstate(all="ignore"):
+            arrays = [self._library.constant(value) for value in values_of(call)]
+            self._library.check(called(call, self._library), arrays)
 
     def calls(self) -> Iterator[Call]:
         """Valid calls, until none is found for a long time."""
@@ -117,10 +137,7 @@ class Search:
                 raise UsageError("no array of floats is among the arguments")
             if sum(value.size for value in values) > self._library.entries:
                 return False
-            self._note(call)
-            with quiet(), np.errstate(all="ignore"):
-                arrays = [self._library.constant(value) for value in values]
-                self._library.check(called(call, self._library), arrays)
+            self._made(call)
         except Exception as error:  # noqa: BLE001 - whatever a library raises says that it does not take the call
             self._refused(candidate, f"{type(error).__name__}: {first_line(error)}")
             return False

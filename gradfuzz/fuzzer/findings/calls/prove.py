@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from gradfuzz.adapters.catalogue import Function
+from gradfuzz.fuzzer.calling.drawing.forms import outside
 from gradfuzz.fuzzer.calling.invocation import called, quiet, values_of
 from gradfuzz.fuzzer.calling.judge import COMBINATIONS, Judged, Judgement, Modes, judged
 from gradfuzz.fuzzer.calling.objects import module_of
@@ -126,7 +127,7 @@ def _proved(
         note=" ".join(filter(None, (finding.note, unshrunk))),
         script=tried("writing its script", "", _script, small, case),
         ports={"short": short_text} if short_text else {},
-        facts=(*facts, *_by_proof(proof)),
+        facts=(*facts, *_by_proof(proof), *tried("reading its documents", (), lambda: tuple(outside(small)))),
         rules=_rules(small),
         proof=proof,
         alike=alike,
