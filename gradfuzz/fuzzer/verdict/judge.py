@@ -316,13 +316,8 @@ def _beyond_choices(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
     is_defined = truth.doubt is not Doubt.DOMAIN
     if not names_in(question.program) & {*question.wrt}:  # it stands in for a function that is not traced
         return None
-    near = 0.0
-    if tolerance.reason is not None:
-        near = (
-            _NEARLY
-            * form.roundoff
-            * max(float(np.max(np.abs(x), initial=1.0)) for x in case.point.inputs.values())
-        )
+    largest = max(float(np.max(np.abs(x), initial=1.0)) for x in case.point.inputs.values())
+    near = 0.0 if tolerance.reason is None else _NEARLY * form.roundoff * largest
     ends = legal_gradients(question, case.point, near)
     if ends is None:
         return None
