@@ -194,7 +194,7 @@ def test_a_rule_that_is_as_good_as_its_dtype_is_right() -> None:
     assert (case.verdict, case.kind) == (Verdict.DISAGREE, Class.WRONG_RULE)
     case = sustained(case, question, 0, rule, evaluator)
     assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.NOISE)
-    assert "approximation for float32" in case.message
+    assert "approximation that is good enough for float32" in case.message
 
 
 def test_a_value_that_is_as_good_as_its_dtype_is_no_matter_of_the_rule() -> None:
