@@ -117,7 +117,7 @@ def noise_to_both_sides() -> Planted:
         measured(lambda x: 1e-9 * (x >= 0.7)),
     )
     reached = "are off by" in _by_last_bits(2e-13, False).reason
-    return Planted(measured(lambda x: 1e-9 * np.sin(3e16 * x)), "err by", found, reached)
+    return Planted(measured(lambda x: 1e-9 * np.sin(3e16 * x)), "off by", found, reached)
 
 
 # What was traced, and what the function computes ------------------------------------------------------------
