@@ -370,7 +370,9 @@ def test_a_clean_sweep() -> None:
     assert "Seed 0. Again: gradfuzz sweep engine --seed 0 --max-examples 16" in result.stdout.replace(
         "\n", " "
     )
-    assert result.stderr.startswith("Sweep of engine")
+    first, second, *_ = result.stderr.splitlines()
+    assert first.startswith("Starting: loading engine.")
+    assert second.startswith("Sweep of engine")
     assert not Path(".gradfuzz/scripts").exists()
 
 
