@@ -112,8 +112,13 @@ class Measured:
             return "none"
         by = f", by {' and '.join(self.references)}" if self.references and self.method == "traced" else ""
         by += "; what it stops is a constant" if self.held else ""
-        largest = max((float(np.max(np.abs(e), initial=0.0)) for e in self.expected.values()), default=0.0)
-        bound = max((float(np.max(b, initial=0.0)) for b in self.bound.values()), default=0.0)
+        largest, bound = (  # of the entries that are known
+            max(
+                (float(np.max(np.abs(x), initial=0.0, where=np.isfinite(x))) for x in known.values()),
+                default=0.0,
+            )
+            for known in (self.expected, self.bound)
+        )
         if not self.expected:
             text = "none is known"
         elif self.method in ("traced", "reference") or not largest:

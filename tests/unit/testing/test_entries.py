@@ -260,3 +260,16 @@ def test_where_no_entry_can_be_judged_nothing_is_called_wrong_or_right(mode: Mod
     rows = np.array([[-1.0, 1.0, 3.0], [-1.5, 0.5, 2.5], [-2.0, 0.0, 2.0], [-2.5, -0.5, 1.5]], "float32")
     found = measure_gradient(lambda x: jnp.linalg.cond(jnp.sin(jnp.linalg.cond(x)) * x), rows, modes=mode)
     assert found.verdict is Verdict.INCONCLUSIVE
+
+
+def test_the_basis_tells_of_the_entries_that_are_known() -> None:
+    """The square root at 0 has no slope, and nothing is known of it there."""
+
+    def root(x: np.ndarray) -> float:
+        return float(sum(math.sqrt(float(v)) for v in x))
+
+    found = measure_gradient(root, np.array([0.0, 1.0]), grad=lambda x: np.array([7.0, 0.5]))
+    assert found.unjudged
+    assert "known to" in found.basis
+    assert "nan" not in found.basis
+    assert "inf" not in found.basis
