@@ -30,6 +30,7 @@ from gradfuzz.oracles.references.directions import Line, QuestionSetting
 from gradfuzz.programs.arithmetic.object_namespace import UndecidedError
 from gradfuzz.programs.arithmetic.tensor_objects import of_numbers
 from gradfuzz.programs.evaluation.interpret import interpret
+from gradfuzz.programs.language.precision import Precision, rounded
 
 Ends = tuple[Mapping[str, Array], Mapping[str, Array]]
 """The lowest and the highest legal numbers of each input, entry by entry: infinite where they are not known.
@@ -48,11 +49,15 @@ class _Choices(Balls):
     A selection of places, as by argmax, stays undecided.
     """
 
-    def __init__(self, side: int, near: float = 0.0) -> None:
+    def __init__(self, precision: Precision, side: int, near: float = 0.0) -> None:
         super().__init__(1, None)
-        self.side, self.near = side, near
+        self.precision, self.side, self.near = precision, side, near
         self.asked = False
         """Whether the side made a difference."""
+
+    def constant(self, value: float | int | complex) -> Any:
+        """As a program in this precision has it: x may be equal to that, and not to all of its digits."""
+        return super().constant(value if isinstance(value, complex) else rounded(value, self.precision))
 
     def compare(self, a: Any, b: Any) -> int:
         try:
@@ -180,7 +185,7 @@ def _ball(setting: QuestionSetting, line: Line, near: float) -> arb:
     """A ball around what is legal along a line: NaN where that is not known."""
     ball = None
     for side in _SIDES:
-        namespace = _Choices(side, near)
+        namespace = _Choices(setting.question.precision, side, near)
         inputs = setting.inputs(line, arb, lambda x, _, s: arb_series([x, s]))
         try:
             outputs = interpret(setting.question.program, inputs, namespace)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,15 @@ def test_along_a_line_on_which_a_tie_stays_one() -> None:
     low, high = ends(along)
     assert low["along"] == pytest.approx([2.0, -2.0])
     assert high["along"] == pytest.approx([2.0, 2.0])
+
+
+def test_a_constant_has_the_digits_of_the_precision() -> None:
+    """0.1 in float32 is not 0.1 in float64."""
+    question = asked("maximum(x, 0.1)", x=np.float32(0.1))
+    narrow = replace(question, precision="float32")
+    assert ends(question)[0]["x"] == pytest.approx(1.0)
+    low, high = ends(narrow)
+    assert (low["x"], high["x"]) == (pytest.approx(0.0, abs=1e-7), pytest.approx(1.0))
 
 
 def test_numbers_that_rounding_may_make_equal() -> None:
