@@ -248,7 +248,7 @@ def an_entry_at_the_end_of_a_domain() -> Planted:
 
 @excuse(
     "Of a function that cannot be traced the entries with a kink are left aside. The others are judged.",
-    f"{NUMERIC} where_smooth: inf",
+    f"{NUMERIC}: _WIDEST",
 )
 def a_kink_by_some_entries() -> Planted:
     x = np.array([0.0, 1.0, -2.0, 0.0])

@@ -267,7 +267,7 @@ def has_derivative(subject: Subject, question: Question, truth: Truth) -> bool:
     sizes = {names.index(n): _scales(np.asarray(question.points[0].inputs[n])) for n in question.wrt}
     line = {k: signs(size.shape, rng, measured.precision) * size for k, size in sizes.items()}
     for name, bound in truth.bounds.items():
-        line[names.index(name)] *= np.isfinite(bound)
+        line[names.index(name)] *= bound < _WIDEST
     found = measured.slope(functools.partial(measured.at, line), measured.size(line), lambda: measured.hidden)
     if found is None or found.kink:
         return found is None
@@ -452,6 +452,10 @@ def judged_by_numbers(
     return case
 
 
+_WIDEST = 2.0**1000
+"""The bound of an entry about which nothing is known: finite, also where several are added up."""
+
+
 def where_smooth(found: NumericTruth) -> NumericTruth | None:
     """The truth about the entries without a kink, where others have one; None where there are no such."""
     left, right, bounds = found.truth.left, found.truth.right, found.truth.side_bounds
@@ -461,7 +465,8 @@ def where_smooth(found: NumericTruth) -> NumericTruth | None:
     if not any(map(np.any, is_smooth.values())):
         return None
     gradient = {name: np.where(smooth, left[name], 0.0) for name, smooth in is_smooth.items()}
-    wide = {name: np.where(smooth, bounds[name], math.inf) for name, smooth in is_smooth.items()}
+    # A kink is no infinity, which would make NaN by other entries legal.
+    wide = {name: np.where(smooth, bounds[name], _WIDEST) for name, smooth in is_smooth.items()}
     return replace(found, truth=Truth("ok", gradient=gradient, bounds=wide))
 
 

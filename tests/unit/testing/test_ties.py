@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradfuzz.fuzzer.measuring.measured import InconclusiveWarning
 from gradfuzz.testing import GradientMismatch, check_gradient
 
 X = np.array([0.0, 0.0, 1.0, -2.0, 3.0])
@@ -164,3 +165,11 @@ def test_entries_beside_one_for_which_the_function_is_not_defined(factor: float)
         GradientMismatch, match="this entry has a derivative, though others have none: log of 0"
     ):
         check_gradient(planted, np.array([0.0, 0.5, 4.0]), framework="jax", modes="rev")
+
+
+def test_a_pole_of_one_entry_may_make_another_no_number_in_forward_mode() -> None:
+    """The other tangent is 0 at the pole, times infinity."""
+    torch = pytest.importorskip("torch")
+    x = torch.tensor([1.0, -2.0], dtype=torch.float64)
+    with pytest.warns(InconclusiveWarning):
+        check_gradient(lambda x: torch.special.polygamma(1, x), x, modes="fwd")
