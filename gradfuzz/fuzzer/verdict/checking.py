@@ -238,10 +238,11 @@ def check_answers(answers: LazyAnswers, evaluator: Evaluator, *, entries: bool =
         (tolerance,) = evaluator.tolerances(question)
         case = guess(probed(question, tolerance))
         at_tie = size > MANY and case.truth is not None and case.truth.kink
-        beside = _beside_ties(case, guess) if at_tie else None
+        tied = _tied(question) if at_tie else None
+        beside = None if tied is None else _beside_ties(case, tied, guess)
         found = _looked_at(answers, evaluator, case if beside is None else beside, tolerance)
-        if beside is not None and found is not None and found.verdict is Verdict.AGREE:
-            return _with_ties(answers, evaluator, case, found, tolerance)
+        if tied is not None and beside is not None and found is not None and found.verdict is Verdict.AGREE:
+            return _with_ties(answers, evaluator, case, found, tied, tolerance)
         if found is not None:
             return found
     return _as_needed(answers, question, evaluator)
@@ -270,15 +271,12 @@ def _looked_at(
     return located(case, guess, lambda one: _confirmed(answers, one, evaluator, tolerance), tolerance)
 
 
-def _beside_ties(case: CheckResult, judge: Judge) -> CheckResult | None:
-    """The verdict at a kink on the entries that move no tie, along the same directions; None where these are
-    not known, or there are none, or they do not lead away from the kink.
+def _beside_ties(case: CheckResult, tied: Mapping[str, Array], judge: Judge) -> CheckResult | None:
+    """The verdict at a kink on the entries that are not `tied`, along the same directions; None where there
+    are none, or they do not lead away from the kink.
     """
     asked, question = case.question, case.question.plain
     assert isinstance(asked, ProbedQuestion), "judged along directions"
-    tied = _tied(question)
-    if tied is None:
-        return None
     rest = [{n: np.where(tied[n], 0.0, w) for n, w in probe.items()} for probe in asked.probes]
     rest = [probe for probe in rest if any(map(np.any, probe.values()))]
     beside = judge(ProbedQuestion.of(question, rest)) if rest else None
@@ -295,13 +293,17 @@ def _tied(question: Question) -> Mapping[str, Array] | None:
 
 
 def _with_ties(
-    answers: LazyAnswers, evaluator: Evaluator, case: CheckResult, beside: CheckResult, tolerance: Tolerance
+    answers: LazyAnswers,
+    evaluator: Evaluator,
+    case: CheckResult,
+    beside: CheckResult,
+    tied: Mapping[str, Array],
+    tolerance: Tolerance,
 ) -> CheckResult:
-    """The verdict where the entries that move no tie are right, `beside`; along the directions all of them
+    """The verdict where the entries that are not `tied` are right, `beside`; along the directions all of them
     have the verdict of `case`. A few of the others are judged one by one.
     """
-    question, tied = answers.question, _tied(answers.question)
-    assert tied is not None, "they were known before"
+    question = answers.question
     places = [(k, tuple(at)) for k, n in enumerate(question.wrt) for at in np.argwhere(tied[n]).tolist()]
     found = [
         of_entry(question, place, lambda one: _confirmed(answers, one, evaluator, tolerance))
