@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.measuring.measured import InconclusiveWarning
-from gradfuzz.testing import GradientMismatch, check_gradient
+from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.testing import GradientMismatch, check_gradient, measure_gradient
 
 X = np.array([0.0, 0.0, 1.0, -2.0, 3.0])
 
@@ -173,3 +174,33 @@ def test_a_pole_of_one_entry_may_make_another_no_number_in_forward_mode() -> Non
     x = torch.tensor([1.0, -2.0], dtype=torch.float64)
     with pytest.warns(InconclusiveWarning):
         check_gradient(lambda x: torch.special.polygamma(1, x), x, modes="fwd")
+
+
+@pytest.mark.parametrize(("entry", "factor"), [(None, 1.0), ((3, 20), 1.01), ((0, 30), -1.0)], ids=str)
+def test_a_layer_with_many_ties_is_right_in_part(entry: tuple[int, int] | None, factor: float) -> None:
+    """Twelve inputs lie on the kink of relu, and are named; a mistake in a weight is found beside them."""
+    jax = pytest.importorskip("jax")
+    rng = np.random.default_rng(1)
+    weights, y = rng.standard_normal((12, 50)) * 0.2, rng.standard_normal(50)
+    y[:12] = 0.0
+    y[[20, 30]] = 1.5, 0.5
+
+    def layer(weights: Any, y: Any) -> Any:
+        return jax.numpy.tanh(weights @ jax.nn.relu(y))
+
+    @jax.custom_jvp
+    def planted(weights: Any, y: Any) -> Any:
+        return layer(weights, y)
+
+    @planted.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        w, t = tangents
+        return jax.jvp(layer, primals, (w if entry is None else w.at[entry].multiply(factor), t))
+
+    found = measure_gradient(planted, weights, y, framework="jax", modes="rev")
+    if entry is None:
+        assert found.verdict is Verdict.AGREE
+        assert {name: int(np.sum(mask)) for name, mask in found.unjudged.items()} == {"weights": 0, "y": 12}
+        assert np.all(found.unjudged["y"][:12])
+    else:
+        assert (found.verdict, found.worst) == (Verdict.DISAGREE, ("weights", entry))
