@@ -68,7 +68,12 @@ def test_the_search_finds(browser: Any, site: str) -> None:
     context.set_default_timeout(60_000)
     page = context.new_page()
     page.goto(f"{site}/index.html", wait_until="networkidle")
-    page.keyboard.press("/")
+    query = page.locator("[data-md-component=search-query]")
+    for _ in range(300):  # a page that is quiet may not listen to keys yet
+        page.keyboard.press("/")
+        if query.evaluate("query => query === document.activeElement"):
+            break
+        page.wait_for_timeout(100)
     page.keyboard.type("custom_vjp")
     page.locator(".md-search-result__link").first.wait_for()
     assert "howto/jax.html" in page.locator(".md-search-result__link").first.get_attribute("href")
