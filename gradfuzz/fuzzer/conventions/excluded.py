@@ -45,6 +45,12 @@ def has_no_class(call: Call) -> bool:
     return size > 0 and any(np.any((x < -size) | (x >= size)) for x in integers(call))
 
 
+def has_no_label(call: Call) -> bool:
+    """Whether one of the labels, the second array, is no class along the last axis of the first array."""
+    scores, labels = [seen(one) for one in call.arrays()][:2]
+    return bool(np.any((labels < 0) | (labels >= scores.shape[-1])))
+
+
 def has_no_pivots(call: Call) -> bool:
     """Whether numbers of rows are none of the n rows of a matrix of factors, or not n of them."""
     _, factors, pivots = [seen(one) for one in call.arrays()][:3]

@@ -25,7 +25,13 @@ from gradfuzz.fuzzer.conventions.accepted import (
     exactly,
     right_by,
 )
-from gradfuzz.fuzzer.conventions.excluded import has_crossed_bounds, integers, is_not_hermitian, is_square
+from gradfuzz.fuzzer.conventions.excluded import (
+    has_crossed_bounds,
+    has_no_label,
+    integers,
+    is_not_hermitian,
+    is_square,
+)
 from gradfuzz.fuzzer.conventions.situation import AtPoint, OfCall, Situation
 from gradfuzz.fuzzer.results.call import Argument
 from gradfuzz.fuzzer.results.finding import FINITE
@@ -213,10 +219,10 @@ def without_zeros(at: OfCall) -> Accepted:
 
 def of_log_probabilities(at: OfCall) -> Accepted:
     """That by a free number, and the weight of the loss times the probability: the former sums to minus the
-    weight.
+    weight. Labels beyond the classes are not checked, and what is read there is undefined.
     """
     spans, ((argument, names), *_) = at.right, list(at.named())
-    if not at.is_plain:
+    if not at.is_plain or has_no_label(at.call):
         return UNDEFINED
     free = spans[names[0]].low
     powers = np.exp(np.asarray(argument.array, np.float64))

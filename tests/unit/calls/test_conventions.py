@@ -426,6 +426,14 @@ def test_a_call_that_is_excluded_is_inconclusive(name: str) -> None:
         assert found.message == f"not defined by its documents: {row.why}: {row.source(asked.function)}"
 
 
+@pytest.mark.parametrize(("label", "verdict"), [(1.0, Verdict.INCONCLUSIVE), (0.0, Verdict.DISAGREE)])
+def test_a_label_beyond_the_classes_is_not_defined(label: float, verdict: Verdict) -> None:
+    """The loss of one step with one class."""
+    plant = Plant(PLANTS["log probabilities"].call, x([[-2.0]]), (), (), weights=(2.0,))
+    asked = call("nn.functional.ctc_loss", array([[0.5]]), array(label, constant=True))
+    assert verdict_on(asked, x([[7.0]]), plant) is verdict
+
+
 @pytest.mark.parametrize("name", PLANTS)
 def test_what_is_accepted_is_a_convention_and_what_is_planted_is_wrong(name: str) -> None:
     plant = PLANTS[name]

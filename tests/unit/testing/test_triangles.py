@@ -118,6 +118,17 @@ def test_a_matrix_that_is_not_symmetric_is_asked_about_as_the_one_of_the_triangl
         assert measure_gradient(times(FUNCTIONS[name], factor), x).verdict is Verdict.INCONCLUSIVE
 
 
+def test_what_the_triangle_that_is_not_read_makes_impossible_is_no_fault() -> None:
+    """The Cholesky factor of the upper triangle; the lower one is of no positive definite matrix."""
+
+    def factor(x):
+        return torch.linalg.cholesky(x, upper=True)
+
+    x = torch.tensor([[1.0, 0.5], [3.0, 1.0]], dtype=torch.float64)
+    found = [measure_gradient(times(factor, place), x).verdict for place in (1.0, UPPER, 2.0)]
+    assert found == [Verdict.CONVENTION, Verdict.AGREE, Verdict.INCONCLUSIVE]
+
+
 def test_a_gradient_that_depends_on_the_triangle_that_is_not_read_is_no_convention() -> None:
     class Values(torch.autograd.Function):
         @staticmethod
