@@ -661,7 +661,7 @@ class Inquiry:
             mirrored = self.subject.of_triangle(triangle)
             try:
                 same = mirrored.values([i.value for i in mirrored.inputs])
-            except Exception:  # noqa: BLE001 - a function may raise anything at a triangle that it does not read
+            except Exception:  # noqa: BLE001, S112 - a function may raise anything at what it does not read
                 continue
             if all(map(np.array_equal, values, same)):
                 return mirrored

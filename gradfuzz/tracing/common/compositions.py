@@ -24,7 +24,7 @@ from gradfuzz.programs.language.types import DType, promote
 MOST_EQUATIONS = 20_000
 """Equations of a trace: an unrolled Python loop of more is too long for the references anyway."""
 
-MOST_ENTRIES = 20_000
+MOST_ENTRIES = 500_000
 """Entries of one constant of a trace."""
 
 _DTYPES: dict[DType, Any] = {"bool": np.bool_, "int": np.int64, "float": np.float64, "complex": np.complex128}

@@ -15,7 +15,6 @@ from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.errors import UntraceableError
 from gradfuzz.private_names import private
 from gradfuzz.tracing.common.compositions import (
-    MOST_ENTRIES,
     at_positions,
     by_name,
     by_windows,
@@ -142,6 +141,9 @@ def _slow_conv2d_backward(
 _LARGEST_DIVISOR = 4096
 """The numbers by which a linear op multiplies are quotients of ints of this size at most."""
 
+_MOST_TERMS = 20_000
+"""Terms of a linear op, which is asked about every unit vector."""
+
 
 def linear(out: Out, x: Any, *args: Any, **options: Any) -> Any:
     """An op that is linear in `x` and reads no number of its other arguments, by what it makes of each unit
@@ -154,7 +156,7 @@ def linear(out: Out, x: Any, *args: Any, **options: Any) -> Any:
         for place in found.nonzero().flatten().tolist():
             terms[place].append((k, _quotient(float(found[place]))))
     most = max(map(len, terms), default=0)
-    if most * len(terms) > MOST_ENTRIES:
+    if most * len(terms) > _MOST_TERMS:
         raise UntraceableError(f"a linear op of {most * len(terms):,} terms")
     if not most:
         return engine.broadcast_to(recorded(0.0), out.shape)
