@@ -301,6 +301,8 @@ SQUARE = ': "float[2, 2]"'
 TWO = ({"x": np.full((2, 2), 0.25)},)
 UNMADE = "def f(x):\n    y = x\n    for k in range(0):\n        y = softmax(y, axis=0)\n    return y\n"
 SOLVE = 'def f(x: "float[2, 2]", y: "float[2, 2, 1]"):\n    return solve(x, y)\n'
+STACK = SOLVE.replace("[2, 2]", "[2, 2, 2]").replace("[2, 2, 1]", "[2, 1]")
+MISMATCH = "RuntimeError: Mismatch in shape: grad_output[0] has a shape of torch.Size([2, 1, 2, 1])"
 SIZES = "RuntimeError: The size of tensor a (2) must match the size of tensor b (4)"
 EMPTY = "IndexError: select(): index 0 out of range for tensor of size [0] at dimension 0"
 RESHAPE = "ValueError: cannot reshape array of size 0 into shape ()"
@@ -355,6 +357,12 @@ AXES = "AxisError: axis -2 is out of bounds for array of dimension 1"
             torch(one("i1e(x)"), "func", Class.PRECISION, "fwd fwd rev", 1e-7),
             {"smallest": finding().smallest},
         ),
+        (
+            "torch 78",
+            torch(STACK, "vmap", Class.WRONG_SHAPE, "fwd", others=TWO),
+            program(STACK.replace("[2, 1]", "[2, 2, 1]")),
+        ),
+        ("torch 78", torch(STACK, "grad_of_vmap", Class.ERROR, "rev", note=MISMATCH), SINGULAR),
         (
             "autograd 15",
             autograd(one("vector_norm(x, ord='inf')"), Class.NON_FINITE, "rev", culprits=("vector_norm",)),
@@ -471,6 +479,15 @@ NARROW = called("torch.narrow_copy", Class.MISSING, "rev", code="y = torch.narro
 NORM = {"rules": ("LinalgVectorNormBackward0",), "note": "one has been modified by an inplace operation"}
 SPENCE = called("jax.scipy.special.spence", Class.NON_FINITE, "rev", **JAX)
 TILE = called("autograd.numpy.tile", Class.WRONG_VALUE, "rev", **AUTOGRAD)
+SUM = called(
+    *("autograd.numpy.sum", Class.WRONG_VALUE, "fwd"),
+    **AUTOGRAD,
+    code="y = autograd.numpy.sum(x0, initial=1.0)",
+)
+CROSS = called(
+    *("torch.nn.functional.binary_cross_entropy", Class.PRECISION, "rev rev"),
+    rules=("BinaryCrossEntropyBackward0",),
+)
 CHI2 = called("autograd.scipy.stats.chi2.pdf", Class.MISSING, "rev", **AUTOGRAD)
 
 
@@ -511,6 +528,10 @@ CHI2 = called("autograd.scipy.stats.chi2.pdf", Class.MISSING, "rev", **AUTOGRAD)
             program(looped(3).replace("y = 1.0", "y = x")),
         ),
         ("jax 27", SPENCE, {"kind": Class.WRONG_VALUE}),
+        ("autograd 51", SUM, {"code": "y = autograd.numpy.sum(x0)"}),
+        ("autograd 51", SUM, {"modes": ("rev",)}),
+        ("torch 79", CROSS, {"modes": ("rev",)}),
+        ("torch 79", CROSS, {"kind": Class.NON_FINITE}),
         ("jax 27", SPENCE, {"call": Call("jax", "jax.scipy.special.i1", ())}),
         ("autograd 25", TILE, {"kind": Class.NON_FINITE}),
         ("autograd 25", TILE, {"modes": ("fwd",)}),
