@@ -27,7 +27,7 @@ from packaging.version import InvalidVersion, Version
 from gradfuzz.fuzzer.results.call import Call
 from gradfuzz.fuzzer.results.finding import FINITE, Class, Finding
 from gradfuzz.fuzzer.results.shown import source
-from gradfuzz.fuzzer.results.trigger import PLAIN, loops_in, ops_in
+from gradfuzz.fuzzer.results.trigger import OF_PARTS, PLAIN, loops_in, ops_in
 from gradfuzz.oracles.base import Mode
 from gradfuzz.oracles.target_name import TargetName
 from gradfuzz.programs.language.precision import Precision
@@ -38,10 +38,12 @@ class KnownReport:
     """A row. What is empty is not asked for; loops and ops that are not named make it another bug.
 
     In the table a report has `names`, and derivatives are words: "fwd rev", or "order 2" for all four of
-    them, "higher" for those of the third order, too. Of classes, "finite" stands for `FINITE`, "numbers" for
-    NaN and infinity, too, and "digits" for numbers that are nearly right. Entries of `docs/trophies` are in
-    the list of their system: each has its number there as `entry`, and holds from the version of the page,
-    `since`, to the one in which the bug is gone, `until`.
+    them, "higher" for those of the third order, too. Of these "fwd again" stands for those in which forward
+    mode is differentiated again, "fwd then rev" for those in which reverse mode does it, and "at last fwd"
+    for those that end with forward mode, the first derivative, too. Of classes, "finite" stands for `FINITE`,
+    "numbers" for NaN and infinity, too, and "digits" for numbers that are nearly right. Entries of
+    `docs/trophies` are in the list of their system: each has its number there as `entry`, and holds from the
+    version of the page, `since`, to the one in which the bug is gone, `until`.
     """
 
     name: str
@@ -56,7 +58,9 @@ class KnownReport:
     ops: tuple[str, ...] = ()
     """The ops that are wrong, of which the program has one."""
     beside: tuple[str, ...] = ()
-    """Ops that may stand beside them, as `trigger.PLAIN` ones always may."""
+    """Ops that may stand beside them, as `trigger.PLAIN` and `trigger.OF_PARTS` always may; "any" for all
+    that are right alone.
+    """
     loops: tuple[str, ...] = ()
     """The forms of loops that are wrong: "for", "while", "repeat"."""
     modes: tuple[tuple[Mode, ...], ...] = ()
@@ -68,6 +72,10 @@ class KnownReport:
     """Bounds of the largest entry, in absolute value, of the inputs at the smallest point."""
     near: float = math.inf
     """How far got / expected may be from 1 at the clearest point."""
+    entry_sizes: tuple[float, float] = (0.0, math.inf)
+    """Bounds of the entry by which the derivative is worst at the smallest point, in absolute value."""
+    together: bool = False
+    """Whether it shows only where several points are answered in one call."""
     zero: bool = False
     """Whether an entry of the inputs is 0 at the smallest point."""
     text: str = ""
@@ -120,15 +128,29 @@ class KnownReport:
             return False
         arrays = [np.abs(np.asarray(array)) for array in finding.smallest.inputs.values()]
         largest = max((float(np.max(array)) for array in arrays if array.size), default=0.0)
-        low, high = self.sizes
-        return low <= largest <= high and (not self.zero or not all(map(np.all, arrays)))
+        name, index = finding.smallest.entry
+        at = (
+            np.abs(np.asarray(finding.smallest.inputs[name])[index])
+            if name in finding.smallest.inputs
+            else largest
+        )
+        worst = float(np.max(at, initial=0.0))
+        return (
+            self.sizes[0] <= largest <= self.sizes[1]
+            and self.entry_sizes[0] <= worst <= self.entry_sizes[1]
+            and (not self.zero or not all(map(np.all, arrays)))
+            and (not self.together or bool(finding.others))
+        )
 
     def _fits_program(self, finding: Finding) -> bool:
+        """It has one of the ops and nothing else that may be wrong. What is wrong alone tells by itself."""
         if not (self.ops or self.loops):
             return self._is_about_anything
+        if finding.culprits:
+            return set(finding.culprits) <= set(self.ops)
         ops, loops = ops_in(finding.program), loops_in(finding.program)
         return (
-            ops - PLAIN <= {*self.ops, *self.beside}
+            ("any" in self.beside or ops - PLAIN - OF_PARTS <= {*self.ops, *self.beside})
             and (not self.ops or not ops.isdisjoint(self.ops))
             and loops <= set(self.loops)
             and bool(loops) == bool(self.loops)
@@ -178,7 +200,14 @@ _CLASSES = {
     "digits": (Class.PRECISION, Class.WRONG_RULE),
 }
 _SECOND, _THIRD = (tuple(itertools.product(("rev", "fwd"), repeat=order)) for order in (2, 3))
-_MODES = {"order 2": _SECOND, "higher": (*_SECOND, *_THIRD)}
+_HIGHER = (*_SECOND, *_THIRD)
+_MODES = {
+    "order 2": _SECOND,
+    "higher": _HIGHER,
+    "fwd again": [modes for modes in _HIGHER if "fwd" in modes[:-1]],
+    "fwd then rev": [modes for modes in _HIGHER if "fwd rev" in " ".join(modes)],
+    "at last fwd": [("fwd",), *(modes for modes in _HIGHER if modes[-1] == "fwd")],
+}
 
 
 def _read(row: Mapping[str, Any], **about: Any) -> KnownReport:

@@ -47,15 +47,15 @@ OUTSIDE = {"pytorch#197867", "HIPS/autograd#384"}
 """
 
 UNTOLD: dict[str, set[int]] = {
-    "torch": {15, 17, 63},
+    "torch": {63},
     "jax": {20, 21, 29},
     "autograd": set(),
     "mlx": set(),
     "tensorflow": {9, 10, 12},
-    "paddle": {3, 8, 9, 10, 13, 19, 21, 25, 36, 41, 43},
+    "paddle": {3, 8, 9, 10, 13, 19, 21, 25, 41},
 }
-"""Entries without a report of which no row tells a finding; all others of these systems have a row. Torch 15
-and 17 raise what many mistakes raise, and 63 says what 14 says. JAX 20 and 21 are about the loop around a
+"""Entries without a report of which no row tells a finding; all others of these systems have a row. Torch 63
+says what 14 says. JAX 20 and 21 are about the loop around a
 function, and 29 looks as 19. Those of TensorFlow and Paddle are about loops, graphs, processes and arguments.
 """
 
@@ -69,7 +69,8 @@ ROWS = (*KNOWN_REPORTS, *TROPHIES)
 @pytest.mark.parametrize("row", ROWS, ids=[f"{k} {row.name}" for k, row in enumerate(ROWS)])
 def test_a_row_names_what_there_is(row: KnownReport) -> None:
     assert row.system in {*ADAPTERS, *LIBRARIES}
-    assert {*row.ops, *row.beside} <= set(OPS)
+    assert {*row.ops, *row.beside} <= {*OPS, "any"}
+    assert "any" not in row.beside or row.ways, "a program in which any op may stand is told by its way"
     assert set(row.loops) <= set(FORMS.values())
     assert row.ops or row.loops or row.functions or row.rules or row.says or row.text, "it claims anything"
     assert row.classes
@@ -280,6 +281,137 @@ def test_each_condition_of_a_row_decides(report: str, fitting: Finding, changes:
     assert report not in names(replace(fitting, **changes))
 
 
+# Programs of the trophies -----------------------------------------------------------------------------------
+
+
+def torch(text: str, way: str, kind: Class, modes: str, at: Any = 0.5, **more: Any) -> Finding:
+    return made(text, f"torch:{way}", "2.13.0", kind, modes, at, **more)
+
+
+def autograd(text: str, kind: Class, modes: str, at: Any = 0.5, **more: Any) -> Finding:
+    return made(text, "autograd:eager", "1.9.1", kind, modes, at, **more)
+
+
+def one(call: str, size: str = "") -> str:
+    """A program that is one call."""
+    return f"def f(x{size}):\n    return {call}\n"
+
+
+SQUARE = ': "float[2, 2]"'
+TWO = ({"x": np.full((2, 2), 0.25)},)
+UNMADE = "def f(x):\n    y = x\n    for k in range(0):\n        y = softmax(y, axis=0)\n    return y\n"
+SOLVE = 'def f(x: "float[2, 2]", y: "float[2, 2, 1]"):\n    return solve(x, y)\n'
+STACK = SOLVE.replace("[2, 2]", "[2, 2, 2]").replace("[2, 2, 1]", "[2, 1]")
+MISMATCH = "RuntimeError: Mismatch in shape: grad_output[0] has a shape of torch.Size([2, 1, 2, 1])"
+SIZES = "RuntimeError: The size of tensor a (2) must match the size of tensor b (4)"
+EMPTY = "IndexError: select(): index 0 out of range for tensor of size [0] at dimension 0"
+RESHAPE = "ValueError: cannot reshape array of size 0 into shape ()"
+SINGULAR = {"note": "_LinAlgError: the input matrix is singular"}
+AXES = "AxisError: axis -2 is out of bounds for array of dimension 1"
+
+
+@pytest.mark.parametrize(
+    ("name", "fitting", "planted"),
+    [
+        ("torch 3", torch(one("det(x)", SQUARE), "vmap", Class.SIGN_FLIP, "fwd", others=TWO), {"others": ()}),
+        (
+            "torch 3",
+            torch(one("det(x)", SQUARE), "vmap", Class.SIGN_FLIP, "fwd", others=TWO),
+            {"target": "torch:func"},
+        ),
+        (
+            "torch 3",
+            torch(one("det(x)", SQUARE), "vmap", Class.SIGN_FLIP, "fwd", others=TWO),
+            {"modes": ("rev",)},
+        ),
+        (
+            "torch 7",
+            torch(one("det(x)", SQUARE), "func", Class.NON_FINITE, "rev rev"),
+            {"kind": Class.SIGN_FLIP},
+        ),
+        (
+            "torch 7",
+            torch(one("det(x)", SQUARE), "func", Class.NON_FINITE, "rev rev"),
+            {"target": "torch:eager"},
+        ),
+        ("torch 2", torch(UNMADE, "while_loop", Class.SIGN_FLIP, "rev"), {"culprits": ("softmax",)}),
+        ("torch 2", torch(UNMADE, "while_loop", Class.SIGN_FLIP, "rev"), {"target": "torch:eager"}),
+        (
+            "torch 2",
+            torch(UNMADE, "while_loop", Class.SIGN_FLIP, "rev"),
+            program(UNMADE.replace("range(0)", "range(1)")),
+        ),
+        ("torch 15", torch(SOLVE, "jacobian", Class.ERROR, "rev", note=SIZES), SINGULAR),
+        (
+            "torch 15",
+            torch(SOLVE, "jacobian", Class.ERROR, "rev", note=SIZES),
+            program(SOLVE.replace("[2, 2, 1]", "[2, 1]")),
+        ),
+        (
+            "torch 17",
+            torch(one("vector_norm(x, ord=3)", ': "float[0]"'), "jacobian", Class.ERROR, "fwd", note=EMPTY),
+            program(one("vector_norm(x, ord=3)", ': "float[2]"')),
+        ),
+        (
+            "torch 23",
+            torch(one("i1e(x)"), "func", Class.PRECISION, "fwd fwd rev", 1e-7),
+            {"smallest": finding().smallest},
+        ),
+        (
+            "torch 78",
+            torch(STACK, "vmap", Class.WRONG_SHAPE, "fwd", others=TWO),
+            program(STACK.replace("[2, 1]", "[2, 2, 1]")),
+        ),
+        ("torch 78", torch(STACK, "grad_of_vmap", Class.ERROR, "rev", note=MISMATCH), SINGULAR),
+        (
+            "autograd 15",
+            autograd(one("vector_norm(x, ord='inf')"), Class.NON_FINITE, "rev", culprits=("vector_norm",)),
+            program(one("vector_norm(x, ord=3)")),
+        ),
+        (
+            "autograd 9",
+            autograd(one("amin(x, axis=(-2, 1))", SQUARE), Class.ERROR, "fwd", note=AXES),
+            {"modes": ("rev",)},
+        ),
+        (
+            "autograd 18",
+            autograd(one("log10(x)"), Class.WRONG_DTYPE, "fwd", precision="float32"),
+            {"kind": Class.SIGN_FLIP},
+        ),
+        (
+            "autograd 39",
+            autograd(one("x * sinc(x)"), Class.PRECISION, "rev rev", 1e-7),
+            {"smallest": finding().smallest},
+        ),
+        (
+            "autograd 42",
+            autograd(one("broadcast_to(x, (0,))"), Class.ERROR, "rev", note=RESHAPE),
+            {"note": "ValueError: no such axis"},
+        ),
+        (
+            "autograd 11",
+            autograd(one("tanh(det(x))", SQUARE), Class.NON_FINITE, "rev rev"),
+            {"culprits": ("det",)},
+        ),
+    ],
+)
+def test_a_program_is_an_entry_and_another_mistake_is_not(
+    name: str, fitting: Finding, planted: dict[str, Any]
+) -> None:
+    assert [row.name for row in entries_of(fitting)] == [name]
+    assert names(fitting) == []
+    assert entries_of(replace(fitting, **planted)) == ()
+
+
+def test_an_op_that_is_wrong_alone_tells_whatever_stands_around_it() -> None:
+    text = one("slogdet(cholesky(x))[1]", SQUARE)
+    fitting = torch(text, "eager", Class.WRONG_VALUE, "fwd rev rev", culprits=("slogdet",))
+    assert "pytorch#192540" in names(fitting)
+    assert names(replace(fitting, culprits=("cholesky", "slogdet"))) == []
+    assert names(replace(fitting, culprits=())) == []
+    assert names(replace(fitting, modes=("rev", "rev", "fwd"))) == [], "forward mode is the last one"
+
+
 # Calls ------------------------------------------------------------------------------------------------------
 
 
@@ -347,6 +479,15 @@ NARROW = called("torch.narrow_copy", Class.MISSING, "rev", code="y = torch.narro
 NORM = {"rules": ("LinalgVectorNormBackward0",), "note": "one has been modified by an inplace operation"}
 SPENCE = called("jax.scipy.special.spence", Class.NON_FINITE, "rev", **JAX)
 TILE = called("autograd.numpy.tile", Class.WRONG_VALUE, "rev", **AUTOGRAD)
+SUM = called(
+    *("autograd.numpy.sum", Class.WRONG_VALUE, "fwd"),
+    **AUTOGRAD,
+    code="y = autograd.numpy.sum(x0, initial=1.0)",
+)
+CROSS = called(
+    *("torch.nn.functional.binary_cross_entropy", Class.PRECISION, "rev rev"),
+    rules=("BinaryCrossEntropyBackward0",),
+)
 CHI2 = called("autograd.scipy.stats.chi2.pdf", Class.MISSING, "rev", **AUTOGRAD)
 
 
@@ -387,6 +528,10 @@ CHI2 = called("autograd.scipy.stats.chi2.pdf", Class.MISSING, "rev", **AUTOGRAD)
             program(looped(3).replace("y = 1.0", "y = x")),
         ),
         ("jax 27", SPENCE, {"kind": Class.WRONG_VALUE}),
+        ("autograd 51", SUM, {"code": "y = autograd.numpy.sum(x0)"}),
+        ("autograd 51", SUM, {"modes": ("rev",)}),
+        ("torch 79", CROSS, {"modes": ("rev",)}),
+        ("torch 79", CROSS, {"kind": Class.NON_FINITE}),
         ("jax 27", SPENCE, {"call": Call("jax", "jax.scipy.special.i1", ())}),
         ("autograd 25", TILE, {"kind": Class.NON_FINITE}),
         ("autograd 25", TILE, {"modes": ("fwd",)}),
