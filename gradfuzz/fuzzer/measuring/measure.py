@@ -370,7 +370,7 @@ class Inquiry:
 
     def _question(self, program: Program, modes: Sequence[Mode], factor: float) -> Question:
         about = program, [self._point(program, factor)], self.subject.precision, modes
-        question = weighted_question(*about, seed_of(i.value for i in self.subject.inputs))
+        question = weighted_question(*about, seed_of(i.value for i in self.subject.inputs), in_full=True)
         return in_units(question, [program.params[k].name for k in self.subject.wrt])
 
     # Asking

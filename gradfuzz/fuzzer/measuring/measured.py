@@ -141,8 +141,10 @@ class Measured:
 
     @property
     def judged(self) -> tuple[int, int]:
-        """How many entries of a right gradient were judged, and how many there are."""
-        size = sum(map(np.size, self.got.values()))
+        """How many entries of a right gradient were judged, and how many there are; there is none of them in
+        `got` where it was asked along directions.
+        """
+        size = sum(map(np.size, (self.got or self.unjudged).values()))
         return size - sum(int(np.sum(mask)) for mask in self.unjudged.values()), size
 
     @property

@@ -26,7 +26,7 @@ from gradfuzz.fuzzer.measuring.oracle import FunctionOracle
 from gradfuzz.fuzzer.measuring.subject import Subject
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY, Tolerance
-from gradfuzz.fuzzer.tolerance.differences import COARSE, TRUSTED, Slope, jump_share, slope
+from gradfuzz.fuzzer.tolerance.differences import BETWEEN, COARSE, TRUSTED, Slope, jump_share, slope
 from gradfuzz.fuzzer.verdict.along import noise_of, products, signs
 from gradfuzz.fuzzer.verdict.judge import judge
 from gradfuzz.fuzzer.verdict.rounding import points_beside
@@ -73,13 +73,15 @@ def _nothing(y: Array) -> Expr:
 class NumericTruth:
     """A truth, and how it was found. `flat` are the entries (input, index) whose moves change no value: to be
     believed where the answer is 0 as well, or no number. `between` are the slopes between two jumps of the
-    values, where they jump: the derivative of each piece of the code, and so no wrong answer.
+    values, where they jump: the derivative of each piece of the code, and so no wrong answer; `room` is what
+    rounding does to those.
     """
 
     truth: Truth
     method: Method
     flat: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
     between: Mapping[str, Array] = field(default_factory=dict)
+    room: Mapping[str, Array] = field(default_factory=dict)
     still: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
     """The entries that move no value at all, so that no accuracy is granted by them."""
 
@@ -179,8 +181,12 @@ class _Measured:
 
     def next_to_0(self, size: float) -> float:
         """What is next to 0 of a slope: half of the digits of the values by the entry's size."""
-        sizes = [float(np.sum(np.abs(term))) for term in self.weighted(self.values)]
-        return FORMATS["float64"].half_of_the_digits * sum(sizes) / size
+        return FORMATS["float64"].half_of_the_digits * self.total / size
+
+    @functools.cached_property
+    def total(self) -> float:
+        """The sizes of all terms of the weighted sum."""
+        return sum(float(np.sum(np.abs(term))) for term in self.weighted(self.values))
 
 
 Direction = Mapping[int, Array]
@@ -278,7 +284,7 @@ def has_derivative(subject: Subject, question: Question, truth: Truth) -> bool:
 
 
 def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> NumericTruth:
-    value, bound, left, right, natural, between = (_blank(question) for _ in range(6))
+    value, bound, left, right, natural, between, room = (_blank(question) for _ in range(7))
     exact, jump = True, 0.0
     flat: set[tuple[str, tuple[int, ...]]] = set()
     still: set[tuple[str, tuple[int, ...]]] = set()
@@ -302,6 +308,7 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
         natural[name][index] = measured.next_to_0(size)
         jump = max(jump, found.jump)
         between[name][index] = number if found.between is None else found.between
+        room[name][index] = SAFETY * measured.roundoff * measured.total / (BETWEEN * size)
         value[name][index], bound[name][index] = number, error
         left[name][index], right[name][index] = (found.left, found.right) if found.kink else (number, number)
     method: Method = "complex step" if exact else "Richardson"
@@ -316,7 +323,7 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
         return _unknown(why or "the differences of the function are too noisy to tell its derivative")
     pieces = between if jump else {}
     truth = Truth("ok", gradient=value, bounds=bound)
-    return NumericTruth(truth, method, frozenset(flat), pieces, frozenset(still))
+    return NumericTruth(truth, method, frozenset(flat), pieces, room, frozenset(still))
 
 
 def _second(subject: Subject, question: Question, wrt: Sequence[int], accuracy: float) -> NumericTruth:
@@ -446,7 +453,8 @@ def judged_by_numbers(
         return case.unsettled(Reason.REFERENCES, why)
     pieces = found.between.items()
     jumps = pieces and not accuracy  # of an approximation the accuracy says what its jumps may do
-    if jumps and all(np.all(np.abs(slopes[name] - s) <= TRUSTED * np.abs(s)) for name, s in pieces):
+    room = {n: np.minimum(TRUSTED * np.abs(s), found.room[n]) for n, s in pieces}
+    if jumps and all(np.all(np.abs(slopes[name] - s) <= room[name]) for name, s in pieces):
         why = "the function's values jump, and the answer is the slope between two jumps"
         return case.unsettled(Reason.REFERENCES, why)
     return case

@@ -126,9 +126,17 @@ def plain_question(
 
 
 def weighted_question(
-    program: Program, points: Sequence[Point], precision: Precision, modes: Sequence[Mode], seed: int = 0
+    program: Program,
+    points: Sequence[Point],
+    precision: Precision,
+    modes: Sequence[Mode],
+    seed: int = 0,
+    *,
+    in_full: bool = False,
 ) -> Question:
-    """A question with respect to all float inputs, with signed weights and directions drawn from `seed`."""
+    """A question with respect to all float inputs, with signed weights and directions drawn from `seed`.
+    Weights `in_full` have all digits of the precision: a rule that rounds its cotangent to fewer is wrong.
+    """
     typed, rng = typecheck(program), np.random.default_rng(seed)
     _refuse_complex(typed)
     shapes = {p.name: p.type.sizes for p in program.params if p.type.is_float}
@@ -138,6 +146,10 @@ def weighted_question(
     else:
         along = {name: signed(rng, shape, precision) for name, shape in shapes.items()}
     weights = _weights(typed, rng, precision)
+    if in_full:
+        dtype = FORMATS[precision].dtype
+        full = [None if w is None else w * (1.0 - rng.random(np.shape(w)) / 32.0) for w in weights]
+        weights = tuple(None if w is None else np.asarray(np.asarray(w, dtype), np.float64) for w in full)
     return Question(program, tuple(points), precision, tuple(shapes), tuple(modes), weights, along)
 
 

@@ -71,7 +71,7 @@ of the first share of the values is large: stopping rules are tighter.
 _NEAREST = 2.0**-36
 """The distance of the values that tell whether larger steps saw the slope, in units of the input's size."""
 
-_BETWEEN = 2.0**-29
+BETWEEN = 2.0**-29
 """The step of the slope between two jumps, in units of the input's size. The point may lie on a jump."""
 
 LOST = 64.0
@@ -145,7 +145,7 @@ def slope(
     spread = max(abs(here), *(abs(known(sign * step * size)) for step in _STEPS for sign in (1.0, -1.0)))
     is_unknown = best.noise > COARSE * spread or _stays(known, best.step, 2.0, best.noise)
     bound = math.inf if is_unknown else best.bound
-    between = (known(2.0 * _BETWEEN * size) - known(_BETWEEN * size)) / (_BETWEEN * size)
+    between = (known(2.0 * BETWEEN * size) - known(BETWEEN * size)) / (BETWEEN * size)
     share = best.noise / max(abs(here), best.noise)
     return replace(best, bound=bound, jump=share, between=between)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gradfuzz import check_gradient
-from gradfuzz.fuzzer.measuring.measured import InconclusiveError, InconclusiveWarning
+from gradfuzz.fuzzer.measuring.measured import InconclusiveError, InconclusiveWarning, Measured
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.oracles.base import Mode
 from gradfuzz.testing import measure_gradient
@@ -273,3 +273,9 @@ def test_the_basis_tells_of_the_entries_that_are_known() -> None:
     assert "known to" in found.basis
     assert "nan" not in found.basis
     assert "inf" not in found.basis
+
+
+def test_entries_asked_along_directions_are_counted() -> None:
+    """There is no whole gradient then, and the entries that are not judged are no fewer than none."""
+    unjudged = {"x": np.array([True, False, False])}
+    assert Measured(Verdict.AGREE, "f", "torch", "float64", unjudged=unjudged).judged == (2, 3)

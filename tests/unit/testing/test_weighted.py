@@ -12,6 +12,7 @@ from gradfuzz.fuzzer.questions.weighted import seed_of, signed, weighted_questio
 from gradfuzz.oracles.base import Point
 from gradfuzz.programs import parse
 from gradfuzz.programs.language.precision import FORMATS, Precision
+from gradfuzz.testing import GradientMismatch, check_gradient
 
 SHAPES = [shape for rank in range(5) for shape in itertools.product((1, 2, 3), repeat=rank)]
 
@@ -48,7 +49,7 @@ def test_weights_are_exact_and_as_different_as_the_precision_allows(precision: P
     assert repeats.max() == math.ceil(count / most)
 
 
-def test_a_few_weights_are_eighths() -> None:
+def test_a_few_weights_of_a_sweep_are_eighths() -> None:
     assert np.array_equal(drawn((12,)) * 8, np.round(drawn((12,)) * 8))
 
 
@@ -61,3 +62,11 @@ def test_other_inputs_are_asked_with_other_weights() -> None:
     )
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_a_cotangent_that_is_rounded_to_fewer_digits_is_seen(dtype: str) -> None:
+    x = np.array([0.5, 1.0, 2.0])
+    check_gradient(np.flip, x, grad=lambda x, g: np.flip(g))
+    with pytest.raises(GradientMismatch):
+        check_gradient(np.flip, x, grad=lambda x, g: np.flip(g).astype(dtype).astype(x.dtype))
