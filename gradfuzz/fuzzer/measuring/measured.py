@@ -142,7 +142,7 @@ class Measured:
     @property
     def judged(self) -> tuple[int, int]:
         """How many entries of a right gradient were judged, and how many there are."""
-        size = sum(map(np.size, self.got.values()))
+        size = sum(map(np.size, (self.unjudged or self.got).values()))  # along directions no entry is got
         return size - sum(int(np.sum(mask)) for mask in self.unjudged.values()), size
 
     @property
