@@ -481,12 +481,15 @@ def nan_of_a_drowned_derivative() -> Planted:
     "fuzzer/tolerance/allowed.py _run: inf",
     "fuzzer/tolerance/allowed.py _measured: inf",
     "fuzzer/tolerance/beyond_range.py: _MARGIN",
+    "fuzzer/tolerance/beyond_range.py BeyondRangeNamespace._at_the_end: inf",
 )
 def an_entry_beyond_the_range() -> Planted:
     excused = judged(asked("sum(exp(x))", precision="float32", x=[95.0, 96.0]), times(2.0))
     mixed = asked("exp(x)", precision="float32", x=[1.0, 88.5, -88.5])
+    text = "y = softmax(where(x > 0.0, x, -3.4e38)); sum(y * y)"
+    masked = asked(text, precision="float32", x=[1.0, 0.5, -1.0])
     wrong = Changed(lambda gradient, point: {"x": gradient["x"] * np.array([2.0, 1.0, 1.0])})
-    return Planted(excused, "normal range", (judged(mixed, wrong),))
+    return Planted(excused, "normal range", (judged(mixed, wrong), judged(masked, wrong)))
 
 
 # References -------------------------------------------------------------------------------------------------

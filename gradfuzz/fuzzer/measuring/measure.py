@@ -114,6 +114,13 @@ def _has_half_of_its_digits(case: CheckResult, right: Mapping[str, Array]) -> bo
     return all(np.all(np.abs(g - right[n]) <= left) for n, g in got.items())
 
 
+def _is_off(case: CheckResult, precision: Precision) -> bool:
+    """Whether a wrong number is off by more than its rounding to a precision."""
+    if not is_of_numbers(case) or case.got is None or case.expected is None:
+        return False
+    return abs(case.got - case.expected) > CLEAR * FORMATS[precision].roundoff * abs(case.expected)
+
+
 def _is_doubtful(case: CheckResult) -> bool:
     """Whether the numbers alone do not decide a case that has a truth."""
     told = case.truth is not None and case.truth.status == "ok" and case.answer.status == "ok"
@@ -611,8 +618,12 @@ class Inquiry:
             if parts is not None:
                 return parts
             case = self._where_hidden(case)
+        precision = case.question.precision
         if may_be_rounding(case) or (entry is None and (case.reason is Reason.NOISE or case.unjudged)):
             case = self._by_float64(case)
+        elif asked.method != "reference" and case.verdict is Verdict.AGREE and precision in HALF:
+            wide = self._by_float64(case)  # three digits along directions hide much
+            case = wide if _is_off(wide, precision) else case
         return Asked(case, asked.method)
 
     def _by_parts(self, case: CheckResult, factor: float, entry: Entry | None) -> Asked | None:

@@ -2,8 +2,9 @@
 
 A result below the normal numbers may be rounded to 0: its lanes stray by the smallest normal number. A result
 beyond the largest number, or one whose square a division needs and that has none, may be infinite in a
-target: its lanes are NaN. Both spread to what depends on the result, and to nothing else. So the masked
-entries of a softmax do not hide the others.
+target: its lanes are NaN. A number at the end of the range that is given, as what masks are made of, stays
+one of its sign when a smaller one is added, or becomes infinite: its lanes do. All spread to what depends on
+the result, and to nothing else. So the masked entries of a softmax do not hide the others.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.fuzzer.tolerance.lanes import Array, has_lanes, is_complex
+from gradfuzz.fuzzer.tolerance.lanes import Array, has_lanes, is_complex, per_point
 from gradfuzz.fuzzer.tolerance.perturbed import MARGINS, PerturbedNamespace
 from gradfuzz.programs.arithmetic.object_namespace import UndecidedError
 from gradfuzz.programs.language.functions import Function
@@ -51,12 +52,27 @@ class BeyondRangeNamespace(PerturbedNamespace):
             return x
         return np.where(small, x + (self._factors(self._product, x.shape) - 1.0) * self._to_zero, x)
 
-    def _or_nothing(self, x: Array, nothing: Array) -> Array:
-        """`x`, and NaN in the lanes that round where a target may have no number."""
+    def _or_nothing(self, x: Array, nothing: Array, instead: Array | float = np.nan) -> Array:
+        """`x`, and NaN, or what is `instead`, in the lanes that round where a target may have no number."""
         if not np.any(nothing):
             return x
         lanes = np.arange(self.width) % (self.width // self.points) > 0
-        return np.where(nothing & lanes, np.nan, x)
+        return np.where(nothing & lanes, instead, x)
+
+    def _at_the_end(self, total: Array, a: Array, b: Array) -> Array:
+        """A sum or a difference, infinite in the lanes that round where one number is so large and the other
+        one is not.
+        """
+        for x, other in ((a, b), (b, a)) if has_lanes(total) and not is_complex(total) else ():
+            large = (np.abs(x) > self._most) & (np.abs(other) < np.abs(x) / 2.0)
+            total = self._or_nothing(total, large, np.copysign(np.inf, total[..., :1]))
+        return total
+
+    def add(self, a: Array, b: Array) -> Array:
+        return self._at_the_end(super().add(a, b), a, b)
+
+    def subtract(self, a: Array, b: Array) -> Array:
+        return self._at_the_end(super().subtract(a, b), a, b)
 
     def _underflowed(self, result: Array, *factors: Array) -> Array:
         """A result that is 0 where none of what it is made of is."""
@@ -115,6 +131,11 @@ class BeyondRangeNamespace(PerturbedNamespace):
     def _alike(self, differences: Array) -> Array:
         if np.any(np.isnan(differences)):
             raise UndecidedError("one side of a comparison leaves the range")
+        if not is_complex(differences):  # what is infinite on the same side decides alike
+            exact = np.broadcast_to(per_point(differences)[..., :1], per_point(differences).shape)
+            exact = exact.reshape(differences.shape)
+            alike = np.isinf(differences) & (np.sign(differences) == np.sign(exact))
+            differences = np.where(alike, exact, differences)
         return super()._alike(differences)
 
     def cumulative_sum(self, x: Array, *, axis: int) -> Array:
