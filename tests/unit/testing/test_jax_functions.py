@@ -141,7 +141,7 @@ def test_a_compiled_function_is_not_compiled_again(functions: Library) -> None:
 
 
 def test_a_function_that_compiles_another_one_in_each_call_is_compiled_once(functions: Library) -> None:
-    """As Equinox's `filter_jit` does with a closure: a root of optimistix took 1.2 seconds for each value."""
+    """As Equinox's `filter_jit` does with a closure, so that a root of optimistix was, for each value."""
     jax = pytest.importorskip("jax")
     anew = Counted(lambda x: jax.jit(lambda y: y * x + x)(x))
     repeated = functions.repeated(functions.prepared(anew))
