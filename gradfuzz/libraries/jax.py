@@ -180,7 +180,7 @@ _CONTROL = frozenset({"scan", "while", "cond", "custom_linear_solve"})
 
 
 _JIT = frozenset({"jit", "pjit"})
-"""A function under `jax.jit` is one operation, which JAX compiles once."""
+"""A function under `jax.jit` is one operation, which JAX compiles once, if it is the same in each call."""
 
 
 def _is_long(call: ArrayFunction, arrays: Sequence[Any]) -> bool:
@@ -190,9 +190,15 @@ def _is_long(call: ArrayFunction, arrays: Sequence[Any]) -> bool:
 
 
 def _has_parts(call: ArrayFunction, arrays: Sequence[Any]) -> bool:
-    """Whether a function is more than one that is compiled already."""
-    names = _names(call, arrays)
-    return len(names) > 1 or not _JIT.issuperset(names)
+    """Whether a function is more than one that is compiled already. Equinox's `filter_jit` of a closure is
+    another function in each call, and is traced anew.
+    """
+    first, second = (
+        jax.make_jaxpr(lambda *xs: call(*xs))(*arrays).jaxpr.eqns for _ in range(2)
+    )  # not cached
+    if len(first) != 1 or first[0].primitive.name not in _JIT:
+        return True
+    return first[0].params["jaxpr"] is not second[0].params["jaxpr"]
 
 
 def _always(call: ArrayFunction, arrays: Sequence[Any]) -> bool:

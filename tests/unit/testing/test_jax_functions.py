@@ -140,6 +140,17 @@ def test_a_compiled_function_is_not_compiled_again(functions: Library) -> None:
         assert (call.runs == 1) == is_run
 
 
+def test_a_function_that_compiles_another_one_in_each_call_is_compiled_once(functions: Library) -> None:
+    """As Equinox's `filter_jit` does with a closure, so that a root of optimistix was, for each value."""
+    jax = pytest.importorskip("jax")
+    anew = Counted(lambda x: jax.jit(lambda y: y * x + x)(x))
+    repeated = functions.repeated(functions.prepared(anew))
+    repeated(functions.operand(np.array(1.0)))
+    anew.runs = 0
+    assert float(repeated(functions.operand(np.array(3.0)))[0]) == 12.0
+    assert anew.runs == 0
+
+
 def test_a_subject_gives_gradients_at_many_points(functions: Library) -> None:
     case = Case(3)
     with functions.context("float64"):

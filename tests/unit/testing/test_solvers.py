@@ -1,0 +1,85 @@
+"""Adaptive and iterative solvers of packages: a right gradient passes with its accuracy measured; a factor of
+two and a dropped term of a thousandth are found.
+
+A plant is a matrix by which the gradient is multiplied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradfuzz.testing import measure_gradient
+
+A = np.array([0.7, 1.3, 0.4])
+B = np.array([1.0, -0.5, 0.3])
+DROPPED = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1e-3, 0.0, 1.0]])
+"""The last entry lacks a thousandth of the first one."""
+
+
+def through(framework: str, matrix: np.ndarray | None) -> Callable[[Any], Any]:
+    """The identity, its gradient times a matrix."""
+    if matrix is None:
+        return lambda x: x
+    if framework == "jax":
+        jax = pytest.importorskip("jax")
+        planted = jax.custom_vjp(lambda x: x)
+        planted.defvjp(lambda x: (x, None), lambda _, g: (matrix @ g,))
+        return planted  # type: ignore[no-any-return]
+    torch = pytest.importorskip("torch")
+
+    class Planted(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            return torch.as_tensor(matrix) @ gradients[0]
+
+    return Planted.apply  # type: ignore[no-any-return]
+
+
+def fixed_point(at: Callable[[Any], Any]) -> Any:
+    jaxopt, jnp = pytest.importorskip("jaxopt"), pytest.importorskip("jax.numpy")
+
+    def f(a: Any, tol: float = 1e-6) -> Any:
+        solver = jaxopt.FixedPointIteration(lambda y, a: 0.3 * jnp.cos(y * a), maxiter=100, tol=tol)
+        return solver.run(jnp.zeros(3), at(a)).params
+
+    return f
+
+
+def dopri5(at: Callable[[Any], Any]) -> Any:
+    ode, torch = pytest.importorskip("torchdiffeq"), pytest.importorskip("torch")
+
+    def f(a: Any, rtol: float = 1e-6) -> Any:
+        a = at(a)
+        times = torch.tensor([0.0, 1.0], dtype=a.dtype)
+        return ode.odeint(lambda t, y: torch.sin(a * y) - t, torch.tensor(B), times, rtol=rtol, atol=rtol)[1]
+
+    return f
+
+
+SOLVERS: dict[str, tuple[str, str, Callable[[Callable[[Any], Any]], Any]]] = {
+    "jaxopt, FixedPointIteration": ("jax", "tol", fixed_point),
+    "torchdiffeq, dopri5": ("torch", "rtol", dopri5),
+}
+"""The framework, the argument that is the tolerance, and the function."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_right_solver_passes_and_a_wrong_one_does_not(name: str) -> None:
+    framework, accuracy, make = SOLVERS[name]
+
+    def said(matrix: np.ndarray | None) -> Any:
+        f = make(through(framework, matrix))
+        return measure_gradient(f, A, modes="rev", framework=framework, accuracy=accuracy)
+
+    assert said(None).right
+    assert said(2.0 * np.eye(3)).wrong
+    assert said(DROPPED).wrong
