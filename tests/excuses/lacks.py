@@ -24,6 +24,7 @@ TERMS = {
     "": "x",
     "complex": "real(complex(x, x) * complex(x, x))",
     "eigvals": "real(sum(eigvals(A[0:2])))",
+    "floor_divide": "floor_divide(1.0, x)",
     "index_update": "sum(index_update(stack(x, x), x, 0))",
     "qr": 'sum(qr(A, mode="complete")[1])',
     "svd": "sum(svd(A, full_matrices=True)[1])",

@@ -23,6 +23,19 @@ LACKS = (
         rev=True,
         ops="qr",
     ),
+    # No entry of the table of derivatives
+    Lack(
+        "derivative for aten::floor_divide is not implemented",
+        f"{_SOURCE}tools/autograd/derivatives.yaml",
+        rev=True,
+        ops="floor_divide",
+    ),
+    Lack(
+        "forward AD with aten::floor_divide that does not support it",
+        f"{_SOURCE}tools/autograd/derivatives.yaml",
+        fwd=True,
+        ops="floor_divide",
+    ),
     # Prototypes
     Lack(
         why="torch's while_loop has no forward mode: its torch.autograd.Function has no jvp",

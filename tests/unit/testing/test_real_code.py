@@ -282,6 +282,22 @@ def test_a_linear_solve_of_lineax() -> None:
 # How sure a verdict is --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("planted", [0.0, 0.001])
+def test_the_data_of_a_loss_may_be_many_numbers(planted: float) -> None:
+    """A loss of a batch of 28x28 pixels in float32, its gradient a thousandth too large."""
+    dice = np.random.default_rng(7)
+    pixels = jnp.asarray(dice.normal(size=(40, 784)), "float32")
+    labels = jnp.asarray(dice.normal(size=40), "float32")
+
+    def loss(w: Any) -> Any:
+        return jnp.mean((jnp.tanh(pixels @ w) - labels) ** 2)
+
+    f = jax.custom_vjp(loss)
+    f.defvjp(lambda w: (loss(w), w), lambda w, g: ((1.0 + planted) * g * jax.grad(loss)(w),))
+    measured = measure_gradient(f, (dice.normal(size=784) / 28.0).astype("float32"))
+    assert (measured.untraced, measured.verdict.value) == ("", "disagree" if planted else "agree")
+
+
 def test_a_line_says_how_sure_a_verdict_is() -> None:
     traced = measure_gradient(lambda x: jnp.sin(x).sum(), X)
     assert traced.basis == "the function as a program, by arb"
