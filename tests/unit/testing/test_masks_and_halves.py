@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradfuzz.fuzzer.measuring.measured import Measured
-from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.testing import GradientMismatch, check_gradient
 
 jax = pytest.importorskip("jax")
@@ -49,9 +47,3 @@ def test_a_rule_in_half_precision_is_asked_in_float64_too() -> None:
     check_gradient(_with(1.0), *_arguments("float16"), strict=True)
     with pytest.raises(GradientMismatch, match="wrong_value"):
         check_gradient(_with(1.05), *_arguments("float16"))
-
-
-def test_entries_of_a_forward_mode_are_counted_by_what_is_not_judged() -> None:
-    mask = np.array([True, False, False])
-    measured = Measured(Verdict.AGREE, "f", "jax", "float64", unjudged={"x": mask})
-    assert measured.judged == (2, 3)

@@ -279,9 +279,6 @@ def test_a_linear_solve_of_lineax() -> None:
     traced_and_right(lambda a, b: lx.linear_solve(lx.MatrixLinearOperator(a), b).value, a, X[:2])
 
 
-# How sure a verdict is --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("planted", [0.0, 0.001])
 def test_the_data_of_a_loss_may_be_many_numbers(planted: float) -> None:
     """A loss of a batch of 28x28 pixels in float32, its gradient a thousandth too large."""
@@ -296,6 +293,9 @@ def test_the_data_of_a_loss_may_be_many_numbers(planted: float) -> None:
     f.defvjp(lambda w: (loss(w), w), lambda w, g: ((1.0 + planted) * g * jax.grad(loss)(w),))
     measured = measure_gradient(f, (dice.normal(size=784) / 28.0).astype("float32"))
     assert (measured.untraced, measured.verdict.value) == ("", "disagree" if planted else "agree")
+
+
+# How sure a verdict is --------------------------------------------------------------------------------------
 
 
 def test_a_line_says_how_sure_a_verdict_is() -> None:
