@@ -14,7 +14,6 @@ bits.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -354,9 +353,11 @@ def _second(
     @functools.cache
     def gradient(t: float) -> dict[str, Array]:
         moved = measured.moved(direction, t)
-        slopes = [np.full(np.shape(d), np.nan) for d in direction.values()]
-        with contextlib.suppress(Exception):  # beyond its domain a function may raise anything
-            slopes = gradients(moved) if ends(moved) else slopes
+        nothing = [np.full(np.shape(d), np.nan) for d in direction.values()]
+        try:
+            slopes = gradients(moved) if ends(moved) else nothing
+        except Exception:  # noqa: BLE001 - beyond its domain a function may raise anything
+            slopes = nothing
         return products(question, dict(zip(question.wrt, slopes, strict=True)))
 
     @functools.cache
