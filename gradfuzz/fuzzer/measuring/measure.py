@@ -66,6 +66,9 @@ loop that stops by value may not stop at other factors.
 _REACH = (0.25, 2.0)
 """Differences of a function reach to these factors of an input."""
 
+_TIMES = 4
+"""So many times the iterations of the point, up to a power of two, are waited for beside it."""
+
 _MEASURED = 64
 """More entries than these are neither measured one by one, where each takes about a hundred evaluations, nor
 evaluated in balls.
@@ -87,10 +90,12 @@ _SAME = 16.0
 """Two ways to round one computation differ by less than this many roundings of the largest entry."""
 
 
-def _values(program: Program, precision: Precision, point: Point) -> tuple[Any, ...]:
+def _values(
+    program: Program, precision: Precision, point: Point, trip_limit: int = TRIP_LIMIT
+) -> tuple[Any, ...]:
     """What NumPy computes from a program. Raises what evaluating raises."""
     inputs = {p.name: entered(np.asarray(point.inputs[p.name])) for p in program.params}
-    return interpret(program, inputs, NumpyNamespace(precision))
+    return interpret(program, inputs, NumpyNamespace(precision), trip_limit=trip_limit)
 
 
 def _computes(
@@ -346,14 +351,32 @@ class Inquiry:
         function.
         """
         program = program or self.program
-        if program is None or not any(isinstance(node, While) for node in walk(program)):
-            return True
-        with contextlib.suppress(GradfuzzError):
-            try:
-                _values(program, self.subject.precision, self._point(program, factor))
-            except TripLimitError:
-                return False
+        return program is None or self._ends_at(program, self._point(program, factor))
+
+    def _ends_at(self, program: Program, point: Point, trips: int = TRIP_LIMIT) -> bool:
+        if any(isinstance(node, While) for node in walk(program)):
+            with contextlib.suppress(GradfuzzError):
+                try:
+                    _values(program, self.subject.precision, point, trips)
+                except TripLimitError:
+                    return False
         return True
+
+    def _ends_soon(self, inputs: Sequence[Array]) -> bool:
+        """The same at other inputs, within a few times the iterations that the arguments take: where a fixed
+        point is found slowly, rounding may let one library find it, and another one never.
+        """
+        if self.program is None:
+            return True
+        names = [p.name for p in self.program.params]
+        return self._ends_at(self.program, Point(dict(zip(names, inputs, strict=True))), self._trips)
+
+    @functools.cached_property
+    def _trips(self) -> int:
+        assert self.program is not None, "asked of a program"
+        program, here = self.program, self._point(self.program)
+        counts = (2**k for k in range(TRIP_LIMIT.bit_length()))
+        return next((_TIMES * n for n in counts if self._ends_at(program, here, n)), TRIP_LIMIT)
 
     @property
     def iterates(self) -> bool:
@@ -540,7 +563,9 @@ class Inquiry:
         return self._known[key]
 
     def _measured(self, question: Question) -> NumericTruth:
-        return self._of_rounded(question) or numeric_truth(self._exact, question, self.accuracy)
+        return self._of_rounded(question) or numeric_truth(
+            self._exact, question, self.accuracy, self._ends_soon
+        )
 
     def _of_rounded(self, question: Question) -> NumericTruth | None:
         """The truth of a function that rounds its inputs to fewer digits: the derivative of its program for
@@ -772,7 +797,7 @@ class Inquiry:
                 case, truth = (rest, smooth) if rest.verdict is Verdict.DISAGREE else (case, truth)
             if not (is_whole and truth.method == "Richardson" and is_of_numbers(case)):
                 return case
-            if has_derivative(self._exact, asked, truth.truth):
+            if has_derivative(self._exact, asked, truth.truth, self._ends_soon):
                 return case
             why = "the slope along a line is not the sum of those along the axes"
             return case.unsettled(Reason.KINK, f"there is no derivative: {why}")

@@ -86,10 +86,19 @@ class NumericTruth:
     """The entries that move no value at all, so that no accuracy is granted by them."""
 
 
+Ends = Callable[[Sequence[Array]], bool]
+"""Whether the loops of a function end at these inputs."""
+
+
+def _always(_: Sequence[Array]) -> bool:
+    return True
+
+
 class _Measured:
     """A function's values at and around a point, as one weighted sum."""
 
-    def __init__(self, subject: Subject, question: Question) -> None:
+    def __init__(self, subject: Subject, question: Question, ends: Ends) -> None:
+        self.ends = ends
         self.subject = subject = subject.repeated()
         given = question.points[0].inputs
         self.inputs = [np.asarray(given[p.name]) for p in question.program.params]
@@ -114,9 +123,12 @@ class _Measured:
         return [np.asarray(w * np.asarray(y, np.float64)) for w, y in pairs if w is not None]
 
     def at(self, direction: Direction, t: float) -> float:
-        """The weighted sum at t along a direction; NaN where the function raises."""
+        """The weighted sum at t along a direction; NaN where the function raises, or does not end."""
+        moved = self.moved(direction, t)
+        if not self.ends(moved):
+            return math.nan
         try:
-            values = self.subject.values(self.moved(direction, t), self.precision)
+            values = self.subject.values(moved, self.precision)
         except Exception:  # noqa: BLE001 - beyond its domain a function may raise anything
             return math.nan
         total = [x for term in self.weighted(values) for x in term.ravel().tolist()]
@@ -247,16 +259,18 @@ def _scales(x: Array) -> Array:
     return np.asarray(np.where(scales == 0.0, 1.0, scales))
 
 
-def numeric_truth(subject: Subject, question: Question, accuracy: float = 0.0) -> NumericTruth:
+def numeric_truth(
+    subject: Subject, question: Question, accuracy: float = 0.0, ends: Ends = _always
+) -> NumericTruth:
     """The derivative of `subject` that `question` asks for, measured at its point. Raises what the function
     raises there. A first derivative that is known to an `accuracy` is right for a second one.
     """
     names = [p.name for p in question.program.params]
     wrt = [names.index(name) for name in question.wrt]
     if question.order == 1:
-        return _first(_Measured(subject, question), question, wrt)
+        return _first(_Measured(subject, question, ends), question, wrt)
     if question.order == 2:
-        return _second(subject, question, wrt, accuracy)
+        return _second(subject, question, wrt, accuracy, ends)
     return _unknown(f"derivatives of order {question.order} are not measured")
 
 
@@ -264,11 +278,11 @@ def _unknown(why: str) -> NumericTruth:
     return NumericTruth(Truth.unknown(Doubt.REFERENCES, why), "Richardson")
 
 
-def has_derivative(subject: Subject, question: Question, truth: Truth) -> bool:
+def has_derivative(subject: Subject, question: Question, truth: Truth, ends: Ends = _always) -> bool:
     """Whether the slope along a line is what the slopes along the axes make of it. Of a median whose equal
     entries move one by one, and one by one change nothing, it is not: there is no derivative.
     """
-    measured = _Measured(subject, question)
+    measured = _Measured(subject, question, ends)
     names, rng = [p.name for p in question.program.params], np.random.default_rng(0)
     sizes = {names.index(n): _scales(np.asarray(question.points[0].inputs[n])) for n in question.wrt}
     line = {k: signs(size.shape, rng, measured.precision) * size for k, size in sizes.items()}
@@ -326,20 +340,24 @@ def _first(measured: _Measured, question: Question, wrt: Sequence[int]) -> Numer
     return NumericTruth(truth, method, frozenset(flat), pieces, room, frozenset(still))
 
 
-def _second(subject: Subject, question: Question, wrt: Sequence[int], accuracy: float) -> NumericTruth:
+def _second(
+    subject: Subject, question: Question, wrt: Sequence[int], accuracy: float, ends: Ends
+) -> NumericTruth:
     """The slope of the first derivative along the direction."""
     first = replace(question, modes=("rev",), directions={})
-    measured = _Measured(subject, first)
+    measured = _Measured(subject, first, ends)
     along = (np.asarray(question.directions[name], np.float64) for name in question.wrt)
     direction = dict(zip(wrt, along, strict=True))
     gradients = subject.gradients(question.weights, measured.precision)
 
     @functools.cache
     def gradient(t: float) -> dict[str, Array]:
+        moved = measured.moved(direction, t)
+        nothing = [np.full(np.shape(d), np.nan) for d in direction.values()]
         try:
-            slopes = gradients(measured.moved(direction, t))
+            slopes = gradients(moved) if ends(moved) else nothing
         except Exception:  # noqa: BLE001 - beyond its domain a function may raise anything
-            slopes = [np.full(np.shape(d), np.nan) for d in direction.values()]
+            slopes = nothing
         return products(question, dict(zip(question.wrt, slopes, strict=True)))
 
     @functools.cache
@@ -349,7 +367,8 @@ def _second(subject: Subject, question: Question, wrt: Sequence[int], accuracy: 
             return "is not known around the point"
         pairs = zip(question.program.params, measured.moved(direction, t), strict=True)
         point = Point({p.name: x for p, x in pairs})
-        here = numeric_truth(subject, replace(first, precision=measured.precision, points=(point,))).truth
+        there = replace(first, precision=measured.precision, points=(point,))
+        here = numeric_truth(subject, there, ends=ends).truth
         if here.status != "ok" or not all(np.all(np.isfinite(b)) for b in here.bounds.values()):
             return "is not known around the point"
         sizes = {n: accuracy * np.max(np.abs(g), initial=0.0) for n, g in here.gradient.items()}
