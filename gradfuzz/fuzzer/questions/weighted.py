@@ -18,7 +18,7 @@ import numpy as np
 
 from gradfuzz.errors import UsageError
 from gradfuzz.oracles.base import Array, Mode, Point, Question
-from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
+from gradfuzz.programs.language.precision import FORMATS, HALF, Precision, is_float
 from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.typecheck import Typed, typecheck
 
@@ -173,11 +173,19 @@ def _weights(typed: Typed, rng: np.random.Generator, precision: Precision) -> tu
 def signed(rng: np.random.Generator, shape: tuple[int, ...], precision: Precision) -> Array:
     """Numbers of either sign from 1/2 to 2 in size, but never 1, exact in `precision`. No two are of one
     size; where the precision has too few sizes, each is there as often as any other, give or take one.
+
+    In half precision a few are spread over all sizes, and neighbours in size have opposite signs: rounding is
+    allowed a quarter of a number there, so a swap of two that are alike would pass.
     """
     count, bits = math.prod(shape), _BITS
     while 3 * 2 ** (bits - 1) < count and bits + 2 <= -math.log2(FORMATS[precision].roundoff):
         bits += 1
     sizes = np.delete(np.arange(2 ** (bits - 1), 2 ** (bits + 1) + 1), 2 ** (bits - 1))  # without 1
+    if precision in HALF and count <= len(sizes):
+        among = ((np.arange(count) + rng.random(count)) * len(sizes) / max(count, 1)).astype(int)
+        order = rng.permutation(count)
+        signs = _SIGNS[(order + rng.integers(0, 2)) % 2]
+        return np.asarray((sizes[among[order]] / 2**bits * signs).reshape(shape))
     rounds = [rng.permutation(sizes) for _ in range(-(-count // len(sizes)))]
     found = np.concatenate([*rounds, sizes[:0]])[:count].reshape(shape) / 2**bits
     return np.asarray(found * _SIGNS[rng.integers(0, len(_SIGNS), size=shape)])

@@ -26,7 +26,7 @@ import numpy as np
 
 from gradfuzz.fuzzer.results.finding import Class
 from gradfuzz.oracles.base import Array
-from gradfuzz.programs.language.precision import FORMATS, Precision
+from gradfuzz.programs.language.precision import FORMATS, HALF, Precision
 
 BLOWUP = 10.0
 """From this size of the ratio on, a gradient is a ratio_blowup, whatever its sign: -30 times the truth is
@@ -41,6 +41,11 @@ coarse, a tenth of the truth cannot be told from zero either, and "missing" woul
 CLEAR = 10.0
 """An error of this many times the allowed one is clear; disagreements and shrinking steps need that."""
 
+_A_DIGIT = 3.0
+"""In half precision a tenth of the truth may be allowed, and ten times that hides a wrong sign. Where the
+truth is this many times what is allowed, an error as large as the truth is clear.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -48,7 +53,7 @@ class Comparison:
     one with the largest error in units of the allowed one.
 
     `kind` is None where every entry is within the allowed error. `clear` says that the entry's error is at
-    least `CLEAR` times the allowed one; `largest` is the largest error over allowed of all entries.
+    least `enough` times the allowed one; `largest` is the largest error over allowed of all entries.
     """
 
     kind: Class | None
@@ -58,10 +63,11 @@ class Comparison:
     ratio: float | None
     error_over_allowed: float
     largest: float
+    enough: float = CLEAR
 
     @property
     def clear(self) -> bool:
-        return self.kind is not None and self.error_over_allowed >= CLEAR
+        return self.kind is not None and self.error_over_allowed >= self.enough
 
 
 def error_over_allowed(expected: float, got: float, allowed: float) -> float:
@@ -71,6 +77,12 @@ def error_over_allowed(expected: float, got: float, allowed: float) -> float:
     if not math.isfinite(got) or allowed == 0.0:
         return math.inf
     return abs(got - expected) / allowed
+
+
+def _enough(expected: float, allowed: float, precision: Precision) -> float:
+    """How many times the allowed error an error has to be to be clear."""
+    digits = abs(expected) / allowed if precision in HALF and allowed > 0.0 else 0.0
+    return min(CLEAR, digits) if digits >= _A_DIGIT else CLEAR
 
 
 def ratio_of(expected: float, got: float) -> float | None:
@@ -135,7 +147,8 @@ def compare(
         kind = classify_entry(e, g, a, precision)
         size = error_over_allowed(e, g, a)
         largest = max(largest, size)
-        key = (2, 0, -size) if kind is None else (size < CLEAR, kind.severity, -size)
+        enough = _enough(e, a, precision)
+        key = (2, 0, -size) if kind is None else (size < enough, kind.severity, -size)
         if best is None or key < best_key:
-            best, best_key = Comparison(kind, (name, index), e, g, ratio_of(e, g), size, 0.0), key
+            best, best_key = Comparison(kind, (name, index), e, g, ratio_of(e, g), size, 0.0, enough), key
     return None if best is None else replace(best, largest=largest)

@@ -549,7 +549,8 @@ def _off(case: CheckResult, comparison: Comparison, *, drowned: bool) -> CheckRe
         message = "rounding may be larger than the derivative, so a division may end in NaN"
         return replace(case, reason=Reason.NOISE, message=message)
     if not comparison.clear:
-        times = f"{comparison.error_over_allowed:.1f} times as much, and from {CLEAR:g} times on it is wrong"
+        times = f"{comparison.error_over_allowed:.1f} times as much"
+        times = f"{times}, and from {comparison.enough:.3g} times on it is wrong"
         message = f"just beyond what rounding allows: {times}"
         return decided(comparison, case, reason=Reason.NOISE, message=message)
     exact = case.answer.bounds is not None and comparison.kind is Class.PRECISION
