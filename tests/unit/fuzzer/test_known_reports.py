@@ -561,6 +561,30 @@ def test_an_entry_is_told_with_its_page() -> None:
     assert finding_document(TILE)["trophies"] == ["autograd 25"]
 
 
+@pytest.mark.parametrize("form", ["html", "markdown", "concise"])
+@pytest.mark.parametrize(
+    ("known", "cited", "other"),
+    [
+        (TILE, r"autograd 25|entry 25 of docs/trophies/autograd\.md", {"kind": Class.NON_FINITE}),
+        (singular(), "pytorch#104675", {"version": "2.6.0"}),
+    ],
+    ids=["entry", "report"],
+)
+def test_what_is_listed_is_shown_as_known(
+    form: str, known: Finding, cited: str, other: dict[str, Any]
+) -> None:
+    """Beside the word stands the entry or the report; another mistake of the function is new."""
+    marks = {
+        "html": r'(?:badge">|"standing">)(known|new)\b',
+        "markdown": r"\| (known|new)\b",
+        "concise": r"\((known|new)\)$",
+    }
+    for one, word in ((known, "known"), (replace(known, **other), "new")):
+        text = FORMATS[form].render(finished([one]), Review())
+        assert set(re.findall(marks[form], text, re.MULTILINE)) == {word}
+        assert bool(re.search(cited, text)) == (word == "known")
+
+
 def test_a_row_of_functions_is_about_no_program() -> None:
     text = "def f(x):\n    return x * x\n"
     program = made(text, "torch:eager", "2.13.0", Class.ERROR, "rev", note="modified by an inplace operation")
