@@ -544,6 +544,15 @@ def test_a_report_says_first_what_is_new(form: str) -> None:
         assert text.startswith("# 1 new, 1 known")
 
 
+@pytest.mark.parametrize(("form", "heading"), [("terminal", "one cause:"), ("html", 'id="causes"')])
+def test_no_heading_of_causes_stands_above_nothing(form: str, heading: str) -> None:
+    sweep = finished(3)
+    one = Cluster("one rule", tuple(item.id for item in sweep.findings[:2]))
+    for clusters in ((), (one,)):
+        text = FORMATS[form].render(dataclasses.replace(sweep, clusters=clusters), None)
+        assert (heading in text) == bool(clusters)
+
+
 def test_what_is_new_comes_first_and_what_is_known_is_counted() -> None:
     data = [finding(k) for k in range(4)]
     det = dataclasses.replace(
