@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING
 
-from gradfuzz.cli.output import check_writable, print_page, writing
+from gradfuzz.cli.output import check_writable, console, print_page, writing
 from gradfuzz.cli.shell import click, say_fault
 from gradfuzz.errors import UsageError
 from gradfuzz.reports.formats import FORMATS, STREAM, of_file
@@ -120,6 +120,7 @@ def report(
     formats are there all the same.
     """
     from gradfuzz.fuzzer.results.own_fault import Attempts
+    from gradfuzz.reports.terminal import live
     from gradfuzz.reports.terminal import report as terminal
 
     tried = Attempts()
@@ -132,18 +133,16 @@ def report(
         click.echo(text, nl=False)
     sys.stdout.flush()
     for output in files:
-        tried(f"writing the {output.name} report", None, _write, output, finished, review)
+        doing = f"writing the {output.name} report"
+        with live.phase(console(sys.stderr), doing):
+            whole = tried(doing, None, written, output, finished, review)
+        if whole is not None and output.path is None:
+            click.echo(whole, nl=False)
+        elif whole is not None:
+            click.echo(f"The {output.name} report is in {output.path}.", err=True)
     for fault in tried.faults:
         say_fault(f"gradfuzz itself failed {fault.doing}: {fault.error}", fault.traceback)
     return tried.faults
-
-
-def _write(output: Output, finished: SweepFinished, review: Review | None) -> None:
-    text = written(output, finished, review)
-    if output.path is None:
-        click.echo(text, nl=False)
-    else:
-        click.echo(f"The {output.name} report is in {output.path}.", err=True)
 
 
 def written(output: Output, finished: SweepFinished, review: Review | None) -> str:

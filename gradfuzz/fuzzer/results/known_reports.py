@@ -38,7 +38,7 @@ class KnownReport:
     """A row. What is empty is not asked for; loops and ops that are not named make it another bug.
 
     In the table a report has `names`, and derivatives are words: "fwd rev", or "order 2" for all four of
-    them, "higher" for those of the third order, too. Of these "fwd again" stands for those in which forward
+    them, "order 3" for all eight, "higher" for both. Of these "fwd again" stands for those in which forward
     mode is differentiated again, "fwd then rev" for those in which reverse mode does it, and "at last fwd"
     for those that end with forward mode, the first derivative, too. Of classes, "finite" stands for `FINITE`,
     "numbers" for NaN and infinity, too, and "digits" for numbers that are nearly right. Entries of
@@ -76,8 +76,8 @@ class KnownReport:
     """Bounds of the entry by which the derivative is worst at the smallest point, in absolute value."""
     together: bool = False
     """Whether it shows only where several points are answered in one call."""
-    zero: bool = False
-    """Whether an entry of the inputs is 0 at the smallest point."""
+    least: float = math.inf
+    """How large the smallest entry of the inputs, in absolute value, may be at the smallest point."""
     text: str = ""
     """A regular expression that is found in the program's text, or in the code of the call."""
     says: str = ""
@@ -128,6 +128,7 @@ class KnownReport:
             return False
         arrays = [np.abs(np.asarray(array)) for array in finding.smallest.inputs.values()]
         largest = max((float(np.max(array)) for array in arrays if array.size), default=0.0)
+        least = min((float(np.min(array)) for array in arrays if array.size), default=math.inf)
         name, index = finding.smallest.entry
         at = (
             np.abs(np.asarray(finding.smallest.inputs[name])[index])
@@ -138,7 +139,7 @@ class KnownReport:
         return (
             self.sizes[0] <= largest <= self.sizes[1]
             and self.entry_sizes[0] <= worst <= self.entry_sizes[1]
-            and (not self.zero or not all(map(np.all, arrays)))
+            and least <= self.least
             and (not self.together or bool(finding.others))
         )
 
@@ -203,6 +204,7 @@ _SECOND, _THIRD = (tuple(itertools.product(("rev", "fwd"), repeat=order)) for or
 _HIGHER = (*_SECOND, *_THIRD)
 _MODES = {
     "order 2": _SECOND,
+    "order 3": _THIRD,
     "higher": _HIGHER,
     "fwd again": [modes for modes in _HIGHER if "fwd" in modes[:-1]],
     "fwd then rev": [modes for modes in _HIGHER if "fwd rev" in " ".join(modes)],

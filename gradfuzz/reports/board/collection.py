@@ -39,7 +39,7 @@ class BoardRun:
 
 @dataclass(slots=True)
 class ReleaseSummary:
-    """What one release of a system was asked in one family, added up over runs."""
+    """What one release of a system was asked in one family, added up over seeds."""
 
     summary: TargetSummary
     ops: Counter[str]
@@ -189,12 +189,15 @@ def _owner(name: str) -> str:
 
 
 def _system(name: str, runs: Sequence[BoardRun]) -> BoardSystem:
-    releases: dict[str, dict[str, ReleaseSummary]] = {}
+    seeds: dict[tuple[str, str, int], ReleaseSummary] = {}
     for run in runs:
         for family, version, asked in _asked(name, run):
-            families = releases.setdefault(version, {})
-            before = families.get(family)
-            families[family] = asked if before is None else _both(before, asked)
+            key = family, version, run.finished.seed
+            seeds[key] = _again(seeds[key], asked) if key in seeds else asked
+    releases: dict[str, dict[str, ReleaseSummary]] = {}
+    for (family, version, _), asked in seeds.items():
+        families = releases.setdefault(version, {})
+        families[family] = _both(families[family], asked) if family in families else asked
     known: dict[str, BoardFinding] = {}
     for run in runs:
         for finding in run.finished.findings:
@@ -226,6 +229,12 @@ def _asked(name: str, run: BoardRun) -> Iterator[tuple[str, str, ReleaseSummary]
             ops = +Counter({one.name: max(one.asked.values(), default=0) for one in finished.functions})
             refused = {one.name for one in finished.functions if one.outcome == REFUSED}
         yield family, version, ReleaseSummary(summary, ops, refused, run.began)
+
+
+def _again(a: ReleaseSummary, b: ReleaseSummary) -> ReleaseSummary:
+    """Two runs of one seed: they draw the same programs, and the longer one asks about more of them."""
+    longer = max(a.summary, b.summary, key=lambda summary: summary.checks)
+    return ReleaseSummary(longer, a.ops | b.ops, a.refused & b.refused, max(a.latest, b.latest))
 
 
 def _both(a: ReleaseSummary, b: ReleaseSummary) -> ReleaseSummary:

@@ -26,11 +26,18 @@ class Standing:
     reason: str = ""
     link: str = ""
     flaky: bool = False
+    is_listed: bool = False
+    """Whether the library's tracker or docs/trophies has it."""
+
+    @property
+    def told(self) -> str:
+        """The word for people, to whom what is listed is not new."""
+        return "known" if self.word == "new" and self.is_listed else self.word
 
     @property
     def marks(self) -> str:
         """The word, and whether it is flaky: "new, flaky"."""
-        return ", ".join(filter(None, (self.word, "flaky" if self.flaky else "")))
+        return ", ".join(filter(None, (self.told, "flaky" if self.flaky else "")))
 
 
 class Standings:
@@ -52,7 +59,8 @@ class Standings:
         if signature_of(finding) in self._entries:
             word, entry = self._entries[signature_of(finding)]
             return Standing(word, since, entry.reason, safe_link(entry.link), flaky)
-        return Standing("open" if since else "new", since=since, flaky=flaky)
+        listed = bool(reports_of(finding) or entries_of(finding))
+        return Standing("open" if since else "new", since=since, flaky=flaky, is_listed=listed)
 
 
 def divided(

@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from gradfuzz.fuzzer.results.evidence import Evidence
 from gradfuzz.fuzzer.results.finding import Finding
-from gradfuzz.fuzzer.results.known_reports import KnownReport, reports_of
+from gradfuzz.fuzzer.results.known_reports import KnownReport, entries_of, reports_of
 from gradfuzz.fuzzer.results.proof import RuleLine
 from gradfuzz.fuzzer.results.shown import functions
 from gradfuzz.oracles.target_name import TargetName
@@ -64,6 +64,7 @@ class Article:
     facts: Mapping[str, str]
     standing: Standing
     reports: tuple[KnownReport, ...]
+    entries: tuple[KnownReport, ...]
     subject: str
     """"Program" or "Call"."""
     program: Markup
@@ -105,6 +106,7 @@ def article(finding: Finding, standing: Standing, issue: str = "", *, short: boo
         },
         standing=standing,
         reports=reports_of(finding),
+        entries=entries_of(finding),
         subject="Program" if finding.call is None else "Call",
         program=highlighted(program),
         original=Markup() if short or original == program else highlighted(original),

@@ -58,8 +58,8 @@ def _annotation(finding: Finding, standing: Standing) -> str:
     asked = f"{words.asked(finding)} {finding.precision}: {words.summary(finding)}"
     message = [asked, words.verdict(finding)]
     message += filter(None, [words.cause(finding), words.reported(finding)])
-    if standing.word:
-        message.append(f"{standing.word.capitalize()}{f': {standing.reason}' if standing.reason else ''}")
+    if standing.told:
+        message.append(f"{standing.told.capitalize()}{f': {standing.reason}' if standing.reason else ''}")
     return _command(level, title, "\n".join(message))
 
 

@@ -48,11 +48,23 @@ _SHOWN = 8
 @contextlib.contextmanager
 def listener(console: Console) -> Iterator[Live | Heartbeat]:
     """The listener that suits `console`. It handles the events of a sweep, in order."""
-    if console.is_dumb_terminal or not console.is_terminal:
+    if not _is_redrawn(console):
         yield Heartbeat(console)
     else:
         with RichLive(Text("starting"), console=console, refresh_per_second=4, transient=True) as display:
             yield Live(display)
+
+
+@contextlib.contextmanager
+def phase(console: Console, doing: str) -> Iterator[None]:
+    """A terminal says what is done after the sweep, until it is done."""
+    shown = RichLive(Text(doing), console=console, auto_refresh=False, transient=True)
+    with shown if _is_redrawn(console) else contextlib.nullcontext():
+        yield
+
+
+def _is_redrawn(console: Console) -> bool:
+    return console.is_terminal and not console.is_dumb_terminal
 
 
 class Heartbeat:

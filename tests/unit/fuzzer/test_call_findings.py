@@ -13,6 +13,7 @@ import pytest
 from gradfuzz.adapters.catalogue import DIFFERENTIABLE, Function
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.findings.calls.clusters import clusters as of_calls
+from gradfuzz.fuzzer.findings.calls.prove import _rules
 from gradfuzz.fuzzer.findings.clusters import clusters
 from gradfuzz.fuzzer.results import records
 from gradfuzz.fuzzer.results.call import Argument, Call
@@ -68,6 +69,27 @@ def test_one_rule_is_one_bug_whatever_function_is_called() -> None:
     assert signature(of(SOFTPLUS, "A", "B")) != signature(of(softmin, "A", "B")), "one of the two is wrong"
     value = {"kind": Class.WRONG_PRIMAL, "modes": ()}
     assert signature(of(SOFTPLUS, "A", **value)) != signature(of(softmin, "A", **value)), "no rule is run"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("torch.slogdet", "torch.linalg.slogdet"),
+        ("torch.digamma", "torch.special.digamma", "torch.special.psi"),
+        ("torch.softmax", "torch.special.softmax", "torch.nn.functional.softmax", "torch.Tensor.softmax"),
+    ],
+)
+def test_the_names_of_one_function_of_torch_are_one_bug(names: tuple[str, ...]) -> None:
+    pytest.importorskip("torch")
+    arguments = (Argument(array=np.eye(2)), *[Argument(literal="-1")] * ("softmax" in names[0]))
+    found = []
+    for name in names:
+        call = Call("torch", name, arguments)
+        rules = _rules(call)
+        assert rules, name
+        made = call_finding(call=call, culprits=(name,), rules=rules, target="torch")
+        found.append(signature(made))
+    assert len(set(found)) == 1
 
 
 def test_a_baseline_of_functions_holds_now_that_a_rule_is_one_bug() -> None:

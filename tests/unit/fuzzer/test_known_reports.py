@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,16 +48,15 @@ OUTSIDE = {"pytorch#197867", "HIPS/autograd#384"}
 """
 
 UNTOLD: dict[str, set[int]] = {
-    "torch": {63},
-    "jax": {20, 21, 29},
+    "torch": set(),
+    "jax": set(),
     "autograd": set(),
     "mlx": set(),
     "tensorflow": {9, 10, 12},
-    "paddle": {3, 8, 9, 10, 13, 19, 21, 25, 41},
+    "paddle": {3, 8, 9, 10, 13, 21, 25, 41},
 }
-"""Entries without a report of which no row tells a finding; all others of these systems have a row. Torch 63
-says what 14 says. JAX 20 and 21 are about the loop around a
-function, and 29 looks as 19. Those of TensorFlow and Paddle are about loops, graphs, processes and arguments.
+"""Entries without a report of which no row tells a finding; all others of these systems have a row. Those of
+TensorFlow and Paddle are about loops, graphs, processes and arguments.
 """
 
 
@@ -310,6 +310,29 @@ SINGULAR = {"note": "_LinAlgError: the input matrix is singular"}
 AXES = "AxisError: axis -2 is out of bounds for array of dimension 1"
 
 
+def near(ratio: float) -> dict[str, Any]:
+    """The clearest point of a finding that got so many times what was expected."""
+    return {"clearest": replace(finding().clearest, ratio=ratio)}
+
+
+def jax(text: str, way: str, kind: Class, modes: str, at: Any = 0.5, **more: Any) -> Finding:
+    return made(text, f"jax:{way}", "0.10.2", kind, modes, at, **more)
+
+
+LEAST = (
+    "def f(x):\n    y = 1.0\n    for k in range(2):\n        t = y * x\n        y = minimum(t, sin(t))\n"
+    "    return y\n"
+)
+LOST = torch(LEAST, "jacobian", Class.PRECISION, "fwd fwd", 100.0, **near(0.99999))
+ZERO = "def f(x):\n    y = x\n    for k in range(1):\n        y = xlogy(y, 2.0) * y\n    return y\n"
+BATCH = (
+    'def f(x: "float[2, 6, 6]", acc: "float[2, 6, 2]"):\n    y = acc\n    for k in range(1):\n'
+    "        y = sin(matmul(x, acc))\n    return y\n"
+)
+TINY = finding(1).smallest
+POINTS = replace(TINY, inputs={"x": np.array([0.5, 1e-7])}, entry=("x", (0,)))
+
+
 @pytest.mark.parametrize(
     ("name", "fitting", "planted"),
     [
@@ -363,6 +386,30 @@ AXES = "AxisError: axis -2 is out of bounds for array of dimension 1"
             program(STACK.replace("[2, 1]", "[2, 2, 1]")),
         ),
         ("torch 78", torch(STACK, "grad_of_vmap", Class.ERROR, "rev", note=MISMATCH), SINGULAR),
+        ("torch 8", LOST, {"culprits": ("sin",)}),
+        ("torch 8", LOST, {"modes": ("rev",)}),
+        ("torch 8", LOST, near(-1.0)),
+        ("jax 20", jax(BATCH, "scan", Class.RATIO_BLOWUP, "rev fwd"), program(BATCH.replace("(1)", "(3)"))),
+        ("jax 20", jax(BATCH, "scan", Class.RATIO_BLOWUP, "rev fwd"), {"target": "jax:unrolled"}),
+        ("jax 21", jax(ZERO, "scan", Class.MISSING, "rev rev", 0.0), {"smallest": finding().smallest}),
+        ("jax 21", jax(ZERO, "scan", Class.MISSING, "rev rev", 0.0), {"modes": ("rev",)}),
+        ("jax 44", jax(one("i1e(x)"), "scan", Class.PRECISION, "rev rev rev", 1e-7), {"modes": ("rev",)}),
+        (
+            "jax 44",
+            jax(one("i1e(x)"), "scan", Class.PRECISION, "rev rev rev", 1e-7),
+            {"smallest": finding().smallest},
+        ),
+        (
+            "autograd 19",
+            autograd(one("reciprocal(x)", ': "float[2]"'), Class.NON_FINITE, "rev fwd fwd", smallest=POINTS),
+            {"smallest": replace(POINTS, inputs={"x": np.array([0.5, 1.0])})},
+        ),
+        ("autograd 52", autograd(one("expit(x)"), Class.MISSING, "rev", 40.0), {"kind": Class.SIGN_FLIP}),
+        (
+            "autograd 52",
+            autograd(one("expit(x)"), Class.MISSING, "rev", 40.0),
+            {"smallest": finding().smallest},
+        ),
         (
             "autograd 15",
             autograd(one("vector_norm(x, ord='inf')"), Class.NON_FINITE, "rev", culprits=("vector_norm",)),
@@ -423,6 +470,61 @@ def called(function: str, kind: Class, modes: str, **more: Any) -> Finding:
     return replace(base, **{**about, "call": call, "code": f"y = {function}(x0)", "note": "", **more})
 
 
+AUTOGRAD = {"target": "autograd", "version": "1.9.1"}
+JAX = {"target": "jax", "version": "0.10.2"}
+TENSORFLOW = {"target": "tensorflow", "version": "2.21.0"}
+PADDLE = {"target": "paddle", "version": "3.3.1"}
+MLX = {"target": "mlx", "version": "0.32.4"}
+FAR = replace(finding().smallest, inputs={"x0": np.array(40.0)}, entry=("x0", ()))
+WAYS = {"torch": "eager", "jax": "scan", "paddle": "dygraph"}
+ANYWHERE: dict[str, set[str]] = {
+    "jax": set(),
+    "torch": {
+        *("AsStridedScatter", "CholeskyInverse", "CholeskySolve", "Logcumsumexp", "Polar", "TriangularSolve"),
+        *("_foreach_maximum", "_foreach_minimum", "embedding_bag"),
+    },
+    "autograd": {
+        *("clip", "diag", "full", "linspace", "logpdf", "outer", "partition", "solve_banded", "sort", "tile"),
+        *("tril", "triu", "where"),
+    },
+    "mlx": {"addmm", "full", "full_like", "irfft", "irfft2", "irfftn"},
+    "tensorflow": {
+        *("FusedBatchNormV2", "FusedBatchNormV3", "IsotonicRegression", "det", "isotonic_regression", "pinv"),
+    },
+    "paddle": {
+        *("as_strided", "group_norm", "gumbel_softmax", "kthvalue", "mode", "sigmoid_focal_loss"),
+        "triangular_solve",
+    },
+}
+"""Functions, ops and rules whose first derivative is wrong nearly anywhere in one mode, or is right at
+arguments that no condition of the table tells.
+"""
+
+
+def flipped(system: str, modes: str) -> Iterator[tuple[str, Finding]]:
+    """The opposite sign of each op, function and rule of the table, at 1.5, in an ordinary call."""
+    version, way = told()[system, 1].version, WAYS.get(system, "eager")
+    own = [row for row in ROWS if row.system == system]
+    alone = made(one("x"), f"{system}:{way}", version, Class.SIGN_FLIP, modes, 1.5)
+    for op in {op for row in own for op in row.ops}:
+        yield op, replace(alone, culprits=(op,))
+    argument = Argument(array=np.array([1.5]))
+    for function in {name for row in own for name in row.functions}:
+        full = function if function.startswith(f"{system}.") else f"{system}.{function}"
+        call = Call(system, full, (argument,))
+        yield full.rpartition(".")[2], replace(alone, target=system, call=call, code=f"y = {full}(x0)")
+    for rule in {rule for row in own for rule in row.rules}:
+        call = Call(system, f"{system}.f", (argument,))
+        yield rule, replace(alone, target=system, call=call, code="y = f(x0)", rules=(rule,))
+
+
+@pytest.mark.parametrize("system", ["torch", "jax", "autograd", "mlx", "tensorflow", "paddle"])
+def test_the_opposite_sign_at_ordinary_arguments_is_new(system: str) -> None:
+    """Whatever is known of a function at 0, in float16, of complex numbers or by a keyword."""
+    plants = [*flipped(system, "rev"), *flipped(system, "fwd")]
+    assert {name for name, one in plants if reports_of(one) or entries_of(one)} == ANYWHERE[system]
+
+
 COMPLEX = Call("torch", "torch.logcumsumexp", (Argument(array=np.array([1.0 + 2.0j])),))
 
 
@@ -460,6 +562,24 @@ COMPLEX = Call("torch", "torch.logcumsumexp", (Argument(array=np.array([1.0 + 2.
             {"call": Call("torch", "torch.linalg.vander", ())},
         ),
         (
+            "pytorch#195681",
+            torch(one("expit(x)"), "func", Class.MISSING, "rev", 40.0),
+            {"smallest": finding().smallest},
+        ),
+        ("jax#40385", jax(one("expit(x)"), "scan", Class.MISSING, "rev", 40.0), {"kind": Class.SIGN_FLIP}),
+        (
+            "tensorflow#126060",
+            called(
+                "tensorflow.sigmoid", Class.MISSING, "rev", **TENSORFLOW, rules=("Sigmoid",), smallest=FAR
+            ),
+            {"smallest": TINY},
+        ),
+        (
+            "tensorflow#127234",
+            called("tensorflow.raw_ops.IsotonicRegression", Class.WRONG_SHAPE, "rev", **TENSORFLOW),
+            {"kind": Class.NON_FINITE},
+        ),
+        (
             "pytorch#173946",
             called("torch.lstm", Class.ERROR, "", note="the process ends: segmentation fault"),
             {"note": "the process ends: no answer within 60 s"},
@@ -472,8 +592,6 @@ def test_a_finding_of_a_call_says_its_report(report: str, fitting: Finding, chan
     assert names(replace(fitting, **changes)) == []
 
 
-AUTOGRAD = {"target": "autograd", "version": "1.9.1"}
-JAX = {"target": "jax", "version": "0.10.2"}
 DIGAMMA = called("torch.digamma", Class.PRECISION, "rev", rules=("DigammaBackward0",))
 NARROW = called("torch.narrow_copy", Class.MISSING, "rev", code="y = torch.narrow_copy(x0, 0, -1, 1)")
 NORM = {"rules": ("LinalgVectorNormBackward0",), "note": "one has been modified by an inplace operation"}
@@ -487,6 +605,62 @@ SUM = called(
 CROSS = called(
     *("torch.nn.functional.binary_cross_entropy", Class.PRECISION, "rev rev"),
     rules=("BinaryCrossEntropyBackward0",),
+)
+
+
+def coded(system: dict[str, str], call: str, kind: Class, modes: str, note: str = "", **more: Any) -> Finding:
+    """A finding about a call by its code."""
+    name, _, arguments = call.partition("(")
+    function = f"{system['target']}.{name}"
+    code = f"x0 = array([[1.0]])\ny = {function}({arguments}"
+    return called(function, kind, modes, **{**system, "code": code, "note": note, **more})
+
+
+def code(of: Finding, before: str, after: str) -> dict[str, Any]:
+    assert of.code is not None
+    return {"code": of.code.replace(before, after)}
+
+
+SHIFTED = coded(AUTOGRAD, "numpy.linalg.solve(x0, [np.array([[0]])])", Class.ERROR, "rev")
+BANDS = "ValueError: shapes of ab and b are not compatible"
+BANDED = coded(AUTOGRAD, "scipy.linalg.solve_banded((0, 1), [[[1, 1]]], x0)", Class.ERROR, "rev", BANDS)
+MODULUS = coded(MLX, "nn.losses.smooth_l1_loss(x0, mx.complex64)", Class.MISSING, "rev rev")
+LENGTH = "ValueError: [fftn] Invalid FFT output size requested (1,0)"
+ODD = coded(MLX, "core.fft.rfft2(x0)", Class.ERROR, "rev fwd", LENGTH)
+PAD = coded(MLX, "core.pad(x0, 1, constant_values=x1)", Class.WRONG_SHAPE, "rev")
+PADS = coded(
+    MLX, "core.pad(x0, 1, constant_values=x1)", Class.ERROR, "rev", "the process ends: segmentation fault"
+)
+LABELS = coded(MLX, "core.fast.cross_entropy(x0, 2)", Class.ERROR, "rev", "the process ends: aborted")
+NORMS = coded(PADDLE, "linalg.matrix_norm(x0)", Class.PRECISION, "rev", **near(1 - 5e-13))
+SCALED = coded(PADDLE, "nn.functional.normalize(x0, epsilon=1.0)", Class.WRONG_VALUE, "rev")
+HYPOT = coded(PADDLE, "hypot(x0, x1)", Class.ERROR, "fwd", "RuntimeError: The output DX can not be nullptr")
+FFT = coded(PADDLE, "fft.irfft(x0, None)", Class.ERROR, "rev", "ValueError: Invalid fft n-point (0).")
+KERNEL = coded(
+    PADDLE, "nn.functional.max_pool3d(x0, 0)", Class.ERROR, "", "the process ends: floating point exception"
+)
+SELU = coded(PADDLE, "nn.functional.selu(x0)", Class.WRONG_VALUE, "rev", **near(1 - 3e-8))
+PDIST = coded(PADDLE, "nn.functional.pdist(x0, p=0.5)", Class.NON_FINITE, "rev")
+MATMUL = coded(
+    PADDLE, "mm(x0, x1)", Class.ERROR, "rev", "ValueError: Input dimension size should be equal to 2"
+)
+SCATTER = coded(
+    TENSORFLOW, "raw_ops.TensorScatterSub(tensor=x0)", Class.ERROR, "", "the process ends: aborted"
+)
+GAMMA = coded(
+    *(TENSORFLOW, "raw_ops.StatelessRandomGammaV2(alpha=x0)", Class.ERROR, "fwd"),
+    "ValueError: Cannot reshape a tensor with 1 elements",
+)
+STD = coded(TENSORFLOW, "math.reduce_std(x0)", Class.NON_FINITE, "rev")
+LENGTHS = coded(
+    TENSORFLOW, "signal.irfft2d([x0], [0, 0])", Class.ERROR, "rev", "Incompatible shapes: [0,0] vs. [2]"
+)
+POISSON = called(
+    "jax.scipy.stats.poisson.logpmf",
+    Class.NON_FINITE,
+    "rev",
+    **JAX,
+    smallest=replace(TINY, inputs={"x0": np.zeros(())}),
 )
 CHI2 = called("autograd.scipy.stats.chi2.pdf", Class.MISSING, "rev", **AUTOGRAD)
 
@@ -527,6 +701,35 @@ CHI2 = called("autograd.scipy.stats.chi2.pdf", Class.MISSING, "rev", **AUTOGRAD)
             ),
             program(looped(3).replace("y = 1.0", "y = x")),
         ),
+        ("jax 45", POISSON, {"smallest": TINY}),
+        ("jax 45", POISSON, {"kind": Class.WRONG_VALUE}),
+        ("autograd 4", SHIFTED, code(SHIFTED, "[np.array([[0]])]", "np.array([0])")),
+        ("autograd 30", BANDED, code(BANDED, "[[[1, 1]]]", "[[1, 1]]")),
+        ("autograd 30", BANDED, {"note": "LinAlgError: singular matrix"}),
+        ("mlx 8", MODULUS, {"modes": ("rev",)}),
+        ("mlx 8", MODULUS, code(MODULUS, "complex64", "float32")),
+        ("mlx 12", ODD, {"modes": ("rev",)}),
+        ("mlx 12", ODD, {"note": "ValueError: no such axis"}),
+        ("mlx 21", PAD, code(PAD, "x1", "1.5")),
+        ("mlx 21", PAD, {"modes": ("fwd",)}),
+        ("mlx 21", PADS, {"note": "the process ends: no answer within 60 s"}),
+        ("mlx 22", LABELS, {"kind": Class.MISSING}),
+        ("mlx 22", LABELS, {"note": "ValueError: no such class"}),
+        ("paddle 19", NORMS, near(0.5)),
+        ("paddle 19", NORMS, {"modes": ("fwd",)}),
+        ("paddle 19", SCALED, code(SCALED, ", epsilon=1.0", "")),
+        ("paddle 20", HYPOT, {"modes": ("rev",)}),
+        ("paddle 32", KERNEL, {"note": "ValueError: no such kernel"}),
+        ("paddle 43", FFT, {"note": "ValueError: no such length"}),
+        ("paddle 47", SELU, near(1.001)),
+        ("paddle 47", SELU, {"precision": "float32"}),
+        ("paddle 48", PDIST, code(PDIST, "0.5", "1.5")),
+        ("paddle 48", PDIST, {"kind": Class.WRONG_VALUE}),
+        ("paddle 49", MATMUL, {"note": "ValueError: no such axis"}),
+        ("tensorflow 19", SCATTER, {"note": "InvalidArgumentError: no such place"}),
+        ("tensorflow 29", GAMMA, {"modes": ("rev",)}),
+        ("tensorflow 31", STD, {"kind": Class.WRONG_VALUE}),
+        ("tensorflow 32", LENGTHS, {"note": "InvalidArgumentError: Incompatible shapes: [2,0] vs. [2]"}),
         ("jax 27", SPENCE, {"kind": Class.WRONG_VALUE}),
         ("autograd 51", SUM, {"code": "y = autograd.numpy.sum(x0)"}),
         ("autograd 51", SUM, {"modes": ("rev",)}),
@@ -550,6 +753,20 @@ def test_a_finding_is_an_entry_and_another_mistake_is_not(
     assert divided(found.findings, Review())[0] == [other]
 
 
+def test_two_entries_of_one_cause_are_both_told() -> None:
+    logits = called(
+        *("torch.nn.functional.binary_cross_entropy_with_logits", Class.ERROR, "fwd fwd"),
+        note="RuntimeError: ZeroTensors are immutable. Go.",
+    )
+    assert [row.name for row in entries_of(logits)] == ["torch 14", "torch 63"]
+    assert [row.name for row in entries_of(replace(logits, modes=("fwd",)))] == ["torch 14"]
+    square = called("jax.numpy.linalg.lstsq", Class.NON_FINITE, "rev", **JAX, code="x0 = jnp.array([[2.0]])")
+    assert [row.name for row in entries_of(square)] == ["jax 19", "jax 29"]
+    tall = replace(square, code="x0 = jnp.array([[2.0], [1.0]])")
+    assert [row.name for row in entries_of(tall)] == ["jax 19"]
+    assert entries_of(replace(square, kind=Class.WRONG_VALUE)) == ()
+
+
 def test_an_entry_is_told_with_its_page() -> None:
     told = "Known as entry 25 of docs/trophies/autograd.md: the gradient adds up the wrong entries for few"
     out = io.StringIO()
@@ -559,6 +776,31 @@ def test_an_entry_is_told_with_its_page() -> None:
     for form in sorted({*FORMATS} - {"ndjson", "json", "sarif"}):
         assert "entry 25 of docs/trophies/autograd.md" in FORMATS[form].render(finished([TILE]), None), form
     assert finding_document(TILE)["trophies"] == ["autograd 25"]
+
+
+@pytest.mark.parametrize("form", ["html", "markdown", "concise", "github"])
+@pytest.mark.parametrize(
+    ("known", "cited", "other"),
+    [
+        (TILE, r"autograd 25|entry 25 of docs/trophies/autograd\.md", {"kind": Class.NON_FINITE}),
+        (singular(), "pytorch#104675", {"version": "2.6.0"}),
+    ],
+    ids=["entry", "report"],
+)
+def test_what_is_listed_is_shown_as_known(
+    form: str, known: Finding, cited: str, other: dict[str, Any]
+) -> None:
+    """Beside the word stands the entry or the report; another mistake of the function is new."""
+    marks = {
+        "html": r'(?:badge">|"standing">)(known|new)\b',
+        "markdown": r"\| (known|new)\b",
+        "concise": r"\((known|new)\)$",
+        "github": r"%0A(Known|New)$",
+    }
+    for one, word in ((known, "known"), (replace(known, **other), "new")):
+        text = FORMATS[form].render(finished([one]), Review())
+        assert {said.lower() for said in re.findall(marks[form], text, re.MULTILINE)} == {word}
+        assert bool(re.search(cited, text)) == (word == "known")
 
 
 def test_a_row_of_functions_is_about_no_program() -> None:

@@ -64,13 +64,30 @@ def test_what_is_known_of_an_op() -> None:
 
 
 def test_programs_are_counted_over_runs_and_once_for_all_ways() -> None:
-    """An op that one way met in 40 programs and another in 7 was in 40; the run of another day adds up."""
+    """An op that one way met in 40 programs and another in 7 was in 40; the run of another seed adds up."""
     run = swept("1.0")
     (eager,) = run.summaries
     other = dataclasses.replace(eager, name="torch:func", ops={"cos": 7, "exp": 1})
-    (torch,) = made(("1", dataclasses.replace(run, summaries=(eager, other))), ("2", swept("1.0"))).systems
+    ways, seed = dataclasses.replace(run, summaries=(eager, other)), dataclasses.replace(run, seed=8)
+    (torch,) = made(("1", ways), ("2", seed)).systems
     assert torch.about("cos") == (RIGHT, 80, [])
     assert torch.about("exp") == (RIGHT, 1, [])
+    assert torch.checks == 300
+
+
+def test_a_seed_counts_once_however_often_it_was_run() -> None:
+    """Another run of a seed asks about the same programs; the longer one asks about more."""
+    short, long = swept("1.0", ops={"cos": 40, "exp": 1}), swept("1.0", ops={"cos": 60})
+    (more,) = long.summaries
+    longer = dataclasses.replace(long, summaries=(dataclasses.replace(more, checks=150),))
+    other = dataclasses.replace(short, seed=8)
+    for order in ((short, longer, short, other), (other, longer, short, short)):
+        (torch,) = made(*((str(day), run) for day, run in enumerate(order))).systems
+        assert torch.about("cos") == (RIGHT, 100, [])
+        assert torch.about("exp") == (RIGHT, 2, [])
+        assert torch.checks == 250
+    (torch,) = made(("1", short), ("2", swept("2.0"))).systems
+    assert torch.history("cos") == [("2.0", RIGHT, 40), ("1.0", RIGHT, 40)], "a release counts by itself"
 
 
 def test_a_cell_has_its_count_and_is_pale_where_that_says_little() -> None:

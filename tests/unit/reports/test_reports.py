@@ -7,12 +7,14 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from rich.console import Console
 
+from gradfuzz.cli import reporting
 from gradfuzz.fuzzer.results.events import FindingFound, Progress, SweepStarted, TargetSummary
 from gradfuzz.fuzzer.results.finding import (
     Cause,
@@ -492,11 +494,28 @@ def test_the_heartbeat_of_many_workers() -> None:
     ]
 
 
-def test_the_live_display() -> None:
+def redrawn() -> tuple[Console, io.StringIO]:
+    """A console that is redrawn, and what it was sent."""
     out = io.StringIO()
-    console = Console(
-        file=out, width=100, height=40, force_terminal=True, color_system=None, _environ={"TERM": "xterm"}
-    )
+    shape = {"width": 100, "height": 40, "force_terminal": True, "color_system": None}
+    return Console(file=out, _environ={"TERM": "xterm"}, **shape), out  # type: ignore[arg-type]
+
+
+def test_writing_each_report_is_shown_until_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [reporting.Output(name, tmp_path / name) for name in ("html", "json")]
+    for console, out in (redrawn(), (Console(file=(lines := io.StringIO())), lines)):
+        monkeypatch.setattr(reporting, "console", lambda _, console=console: console)
+        assert reporting.report(FINISHED, None, "concise", files) == []
+        shown = list(dict.fromkeys(re.findall(r"writing the (\w+) report", out.getvalue())))
+        assert shown == (["html", "json"] if console.is_terminal else [])
+    assert out.getvalue() == ""
+    assert capsys.readouterr().err.count(" report is in ") == 4
+
+
+def test_the_live_display() -> None:
+    console, out = redrawn()
     with live.listener(console) as heard:
         assert isinstance(heard, live.Live)
         for event in EVENTS[:-1]:
@@ -523,6 +542,15 @@ def test_a_report_says_first_what_is_new(form: str) -> None:
     assert places == sorted(places)
     if form == "markdown":
         assert text.startswith("# 1 new, 1 known")
+
+
+@pytest.mark.parametrize(("form", "heading"), [("terminal", "one cause:"), ("html", 'id="causes"')])
+def test_no_heading_of_causes_stands_above_nothing(form: str, heading: str) -> None:
+    sweep = finished(3)
+    one = Cluster("one rule", tuple(item.id for item in sweep.findings[:2]))
+    for clusters in ((), (one,)):
+        text = FORMATS[form].render(dataclasses.replace(sweep, clusters=clusters), None)
+        assert (heading in text) == bool(clusters)
 
 
 def test_what_is_new_comes_first_and_what_is_known_is_counted() -> None:

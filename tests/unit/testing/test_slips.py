@@ -58,6 +58,11 @@ SLIPS: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
     ((f, X), {**COS, "order": "2"}, "order='2': the order of a derivative is a whole number, 1 or more"),
     (
         (f, X),
+        {**COS, "order": 9},
+        "order=9: rev and fwd can be asked in too many sequences; give an order up",
+    ),
+    (
+        (f, X),
         {"grad": np.cos(X)},
         "grad=array([0.87758256, 0.73168887]) is not a function; give one that takes",
     ),
