@@ -193,6 +193,23 @@ def of_first_vectors(at: OfCall) -> Accepted:
     return [at.measured(at.call, weight)]
 
 
+def of_either_side(at: OfCall) -> Accepted:
+    """The derivative of arcsine or arccosine, or the opposite one for a number on the real axis beyond 1: there
+    it is imaginary, and the conjugate of that on the other side. A second derivative has another sign.
+    """
+    spans = None
+    for argument, names in at.named():
+        z = seen(argument)
+        is_on = pulled(argument, np.where((np.imag(z) == 0.0) & (np.abs(np.real(z)) > 1.0), 1.0, 0.0)) > 0
+        if len(names) < 2 or not np.any(is_on):
+            continue
+        spans = at.right if spans is None else spans
+        right, got = spans[names[0]].low, at.got[names[0]]
+        sign = np.where(is_on & (np.abs(got + right) < np.abs(got - right)), -1.0, 1.0)
+        spans |= {name: Span(sign * spans[name].low, sign * spans[name].low) for name in names}
+    return spans and ([spans] if at.case.question.order == 1 else UNDEFINED)
+
+
 def without_zeros(at: OfCall) -> Accepted:
     """The gradient of the roots y of sums of powers that are not 0: that by the sums, weighted by y^(1 - p),
     times x^(p - 1).

@@ -85,6 +85,7 @@ _TORCH = "https://docs.pytorch.org/docs/stable/generated/torch."
 _TENSORFLOW = "https://www.tensorflow.org/api_docs/python/tf/"
 _PADDLE = "https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/linalg/"
 _SCIPY = "https://docs.scipy.org/doc/scipy/reference/generated/scipy."
+_NUMPY_CUT = "https://numpy.org/doc/stable/reference/generated/numpy.arccos.html"
 _AUTOGRAD = "https://github.com/HIPS/autograd/blob/v1.9.1/"
 _JAX = "https://docs.jax.dev/en/latest/_autosummary/jax."
 
@@ -446,6 +447,13 @@ CONVENTIONS: tuple[Convention, ...] = (
         lambda at: UNDEFINED if limits.is_beyond(at.call, at.case.question.modes) else None,
         raises=True,
     ),
+    Convention(
+        "argument that is given away",
+        "the function may write into its argument, and needs it no more than the caller does",
+        {"autograd.scipy.linalg.*": f"{_SCIPY}linalg.solve_triangular.html"},
+        _without(limits.overwrites),
+        raises=None,
+    ),
     # No number, or an exception
     Convention(
         "singular-matrix",
@@ -494,6 +502,14 @@ CONVENTIONS: tuple[Convention, ...] = (
         raises=True,
     ),
     # A choice
+    Convention(
+        "side of a branch cut",
+        "the function jumps across the real axis there, and its derivative has another sign beyond it",
+        {
+            "autograd.numpy.*acos autograd.numpy.*arccos autograd.numpy.*asin autograd.numpy.*arcsin": _NUMPY_CUT
+        },
+        predicted.of_either_side,
+    ),
     Convention(
         "phase of vectors",
         "complex singular vectors and eigenvectors may be turned by any phase, so they have no derivative",

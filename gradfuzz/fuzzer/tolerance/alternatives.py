@@ -26,7 +26,16 @@ from gradfuzz.engine import Rules
 from gradfuzz.engine.linalg import inv
 from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
 from gradfuzz.engine.rules.elementwise import vjp_rules
-from gradfuzz.engine.rules.functions import concat, conj, cumulative_sum, expand_reduced, flip, mean, sqrt, where
+from gradfuzz.engine.rules.functions import (
+    concat,
+    conj,
+    cumulative_sum,
+    expand_reduced,
+    flip,
+    mean,
+    sqrt,
+    where,
+)
 from gradfuzz.engine.rules.linalg.matrices import adjoint, expand, on_diagonal, solve_adjoint, zeros
 from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.engine.rules.vjp import VJP

@@ -141,7 +141,7 @@ def verdict_on(call: Call, gradient: Gradient, plant: Plant | None = None, modes
     return excused_call(call, case_of(call, gradient, plant, modes)).verdict
 
 
-HALF = 1 / math.sqrt(2)
+HALF, THIRD = 1 / math.sqrt(2), 1 / math.sqrt(3)
 TWO_ROWS = array([0.5, 0.5], [0.5, 1.0])
 POOLED = 9.0 ** (1 / 3)
 """The third root of 2^3 + 1^3."""
@@ -181,6 +181,11 @@ EXCLUDED = {
     "list of arrays": Excluded(
         of("autograd.numpy.linalg.det", Argument(items=(SYMMETRIC,))),
         of("autograd.numpy.concatenate", Argument(items=(SYMMETRIC,))),
+    ),
+    "argument that is given away": Excluded(
+        of("autograd.scipy.linalg.solve_triangular", FULL, TALL, literal("True", "overwrite_b")),
+        of("autograd.scipy.linalg.solve_triangular", FULL, TALL, literal("False", "overwrite_b")),
+        raises="SideEffectError: the derivative writes into the argument xs1",
     ),
     "array by its keyword": Excluded(
         of("autograd.numpy.var", array(1.0, 2.0), named(array(1.5), "mean")),
@@ -256,6 +261,18 @@ PLANTS = {
         ),
         weights=([0, 0], [[0, 1], [0, 0]], [[0, 0], [0, 0]]),
         values=([1, 3], [[HALF, HALF], [0, 0]], [[0, 0], [HALF, -HALF]]),
+    ),
+    # -1 / sqrt(1 - z^2) is +- i / sqrt(3) at 2 and -2 / sqrt(3) at 1/2, and both parts weigh 1
+    "side of a branch cut": Plant(
+        of("autograd.numpy.acos", array(2.0, 0.5, dtype="complex128")),
+        x([THIRD, -2 * THIRD], [-THIRD, -2 * THIRD]),
+        (x([-THIRD, -2 * THIRD], [THIRD, -2 * THIRD]),),
+        (
+            x([-THIRD, 2 * THIRD], [THIRD, 2 * THIRD]),
+            x([-THIRD, -2 * THIRD], [-THIRD, -2 * THIRD]),
+            x([2 * THIRD, -2 * THIRD], [-2 * THIRD, -2 * THIRD]),
+            x([0.0, -2 * THIRD], [0.0, -2 * THIRD]),
+        ),
     ),
     # s = 5 and u1 = +- [3, 4] / 5: the gradient of 2 s is +- 2 u1
     "all singular vectors": Plant(

@@ -9,6 +9,7 @@ import builtins
 import functools
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
