@@ -194,8 +194,8 @@ def of_first_vectors(at: OfCall) -> Accepted:
 
 
 def of_either_side(at: OfCall) -> Accepted:
-    """The derivative of arcsine or arccosine, or the opposite one for a number on the real axis beyond 1: there
-    it is imaginary, and the conjugate of that on the other side. A second derivative has another sign.
+    """The derivative of arcsine or arccosine, or the opposite one for a number on the real axis beyond 1:
+    there it is imaginary, and the conjugate of that on the other side.
     """
     spans = None
     for argument, names in at.named():

@@ -85,7 +85,7 @@ _TORCH = "https://docs.pytorch.org/docs/stable/generated/torch."
 _TENSORFLOW = "https://www.tensorflow.org/api_docs/python/tf/"
 _PADDLE = "https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/linalg/"
 _SCIPY = "https://docs.scipy.org/doc/scipy/reference/generated/scipy."
-_NUMPY_CUT = "https://numpy.org/doc/stable/reference/generated/numpy.arccos.html"
+_CUT = "https://numpy.org/doc/stable/reference/generated/numpy.arccos.html"
 _AUTOGRAD = "https://github.com/HIPS/autograd/blob/v1.9.1/"
 _JAX = "https://docs.jax.dev/en/latest/_autosummary/jax."
 
@@ -505,9 +505,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     Convention(
         "side of a branch cut",
         "the function jumps across the real axis there, and its derivative has another sign beyond it",
-        {
-            "autograd.numpy.*acos autograd.numpy.*arccos autograd.numpy.*asin autograd.numpy.*arcsin": _NUMPY_CUT
-        },
+        {"autograd.numpy.acos autograd.numpy.arccos autograd.numpy.asin autograd.numpy.arcsin": _CUT},
         predicted.of_either_side,
     ),
     Convention(
