@@ -175,6 +175,14 @@ EXCLUDED = {
         call("affine_grid_generator", Argument(array=np.ones((1, 3, 4))), literal("(1, 1, 0, 2, 2)")),
         raises="RuntimeError: shape",
     ),
+    "another number of images": Excluded(
+        of("paddle.nn.functional.affine_grid", Argument(array=np.ones((3, 2, 3))), literal("(1, 1, 1, 1)")),
+        of("paddle.nn.functional.affine_grid", Argument(array=np.ones((1, 2, 3))), literal("(1, 1, 1, 1)")),
+    ),
+    "another number of axes": Excluded(
+        of("tensorflow.raw_ops.IsotonicRegression", array([[1.0]])),
+        of("tensorflow.raw_ops.IsotonicRegression", array([1.0])),
+    ),
     "no matrix": Excluded(
         of("autograd.scipy.linalg.sqrtm", array(2.0)), of("autograd.scipy.linalg.sqrtm", array([2.0]))
     ),
@@ -449,6 +457,56 @@ def test_a_label_beyond_the_classes_is_not_defined(label: float, verdict: Verdic
     plant = Plant(PLANTS["log probabilities"].call, x([[-2.0]]), (), (), weights=(2.0,))
     asked = call("nn.functional.ctc_loss", array([[0.5]]), array(label, constant=True))
     assert verdict_on(asked, x([[7.0]]), plant) is verdict
+
+
+IMAGES = Argument(array=np.ones((1, 1)))
+SOFT = array([0.5, 1.0]), array([0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("excluded", "within"),
+    [
+        (
+            of("mlx.core.fast.cross_entropy", array([0.5]), numbers(1)),
+            of("mlx.core.fast.cross_entropy", array([0.5]), numbers(0)),
+        ),
+        (
+            of("paddle.linalg.lu_unpack", FULL, array(0, 2, dtype="int32")),
+            of("paddle.linalg.lu_unpack", FULL, array(1, 2, dtype="int32")),
+        ),
+        (
+            of("paddle.nn.functional.batch_norm", IMAGES, array(0.5, 1.0)),
+            of("paddle.nn.functional.batch_norm", IMAGES, array(0.5)),
+        ),
+        (of("paddle.linalg.det", array(1.0)), of("paddle.linalg.det", array([1.0]))),
+        (
+            of("paddle.mm", Argument(array=np.ones((2, 2, 2))), Argument(array=np.ones((1, 2, 2, 2)))),
+            of("paddle.mm", Argument(array=np.ones((2, 2, 2))), Argument(array=np.ones((2, 2)))),
+        ),
+        (
+            of("tensorflow.raw_ops.Conv3DBackpropFilterV2", scalar(2.0)),
+            of("tensorflow.raw_ops.Conv3DBackpropFilterV2", Argument(array=np.ones((1, 1, 1, 1, 1)))),
+        ),
+        (
+            of("paddle.nn.functional.softmax_with_cross_entropy", *SOFT, literal("True", "soft_label")),
+            of("paddle.nn.functional.softmax_with_cross_entropy", *SOFT),
+        ),
+    ],
+    ids=lambda one: one.function,
+)
+def test_another_call_that_is_excluded(excluded: Call, within: Call) -> None:
+    """Nothing is predicted, and beside it the same answer is wrong."""
+    one, other = (excused_call(asked, case_of(asked, {})) for asked in (excluded, within))
+    assert (one.reason, other.verdict.is_wrong) == (Reason.UNDEFINED, True)
+
+
+def test_paddle_writes_a_place_twice_as_torch_does() -> None:
+    own = call("nn.functional.max_unpool1d", array([0.5, 3.0]), numbers([0, 0]), literal("2"))
+    plant = Plant(own, x([[0.0, 0.75]]), weights=([[0.75, 1.75, 0, 0]],), values=([[3.0, 0, 0, 0]],))
+    for library in ("torch", "paddle"):
+        asked = replace(own, library=library, function=f"{library}.nn.functional.max_unpool1d")
+        assert verdict_on(asked, x([[0.75, 0.75]]), plant) is Verdict.CONVENTION
+        assert verdict_on(asked, x([[0.75, 1.75]]), plant) is Verdict.DISAGREE
 
 
 @pytest.mark.parametrize("name", PLANTS)
