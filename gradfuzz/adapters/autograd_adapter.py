@@ -50,6 +50,11 @@ def flip(x: Any, axis: int) -> Any:
     return x[(*[slice(None)] * (axis % x.ndim), slice(None, None, -1))]
 
 
+def polygamma(x: Any, n: int) -> Any:
+    """SciPy's array of a Python int is int64, beside which float32 becomes float64."""
+    return autograd.scipy.special.polygamma(np.array(n, np.result_type(x)), x)
+
+
 def take(x: Any, indices: Any, axis: int) -> Any:
     return x[(*[slice(None)] * (axis % x.ndim), indices)]
 
@@ -266,7 +271,7 @@ OPS = {
     "matrix_power": matrix_power,
     "permute_dims": anp.transpose,
     "pinv": linalg.pinv,
-    "polygamma": lambda x, n: autograd.scipy.special.polygamma(n, x),
+    "polygamma": polygamma,
     "pow": anp.power,
     "real": anp.real,
     "reshape": lambda x, shape: anp.reshape(x, shape),

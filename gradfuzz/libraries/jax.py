@@ -58,6 +58,8 @@ _LACKS = (
         fwd=True,
         rev=True,
     ),
+    # The gradient of ragged_dot by the matrices is another kind of product
+    Lack("for ragged dot general in mode", "jax/_src/lax/lax.py", rev=True),
     # A primitive of a derivative, as random_gamma_grad, has no rule of its own
     Lack("Differentiation rule for", "jax/_src/interpreters/ad.py", many=True),
     # What decides by values in Python is neither compiled nor mapped

@@ -27,6 +27,7 @@ TERMS = {
     "floor_divide": "floor_divide(1.0, x)",
     "index_update": "sum(index_update(stack(x, x), x, 0))",
     "qr": 'sum(qr(A, mode="complete")[1])',
+    "silu": "silu(x)",
     "svd": "sum(svd(A, full_matrices=True)[1])",
 }
 """By the op of a row a term with it."""

@@ -115,6 +115,41 @@ def a_point_beside_one_where_nan_is_an_answer() -> Planted:
     )
 
 
+class Raising(Together):
+    """Raises for all points at once."""
+
+    def __init__(self, *, together: bool = True) -> None:
+        super().__init__(0.0)
+        self.traits = Traits(batched=together)  # type: ignore[misc]
+
+    def answer(self, question: Question) -> list[Answer]:
+        return [Answer("error", message="of the batch")] * len(question.points)
+
+
+@excuse(
+    "An exception of a call about several points, where the function is not defined at another one. It counts"
+    " where all points are in the domain, where another one is only beyond the range, and of a call about one"
+    " point.",
+    f"{ROUNDING} _reasons_elsewhere: Reason.DOMAIN",
+)
+def a_point_beside_one_that_is_not_defined() -> Planted:
+    def raised(text: str, *xs: float, together: bool = True) -> Any:
+        question = asked(text, x=xs[0])
+        points = tuple(Point({"x": np.array(x)}) for x in xs)
+        return judged(replace(question, points=points), Raising(together=together))
+
+    unused = """def f(x):
+    t = solve(stack(stack(x, axis=0), axis=0), stack(1.0, axis=0))
+    return x
+"""
+    found = (
+        raised(unused, 0.5, 0.75),
+        raised(unused, 0.5, 0.0, together=False),
+        raised(QUOTIENT, 0.5, 1e-60),
+    )
+    return Planted(raised(unused, 0.5, 0.0), "answered with it is not defined", found)
+
+
 TESTS = "tests/unit/fuzzer/test_rounding.py::"
 
 planted_elsewhere(

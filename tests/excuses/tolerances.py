@@ -148,6 +148,18 @@ def a_sign_by_a_quotient() -> Planted:
 
 
 @excuse(
+    "Derivatives of `lu` by factors that are completed to squares leave rounding where they are exactly 0.",
+    "op written otherwise: lu",
+)
+def factors_that_are_completed_to_squares() -> Planted:
+    upper, lower = (
+        asked(text, ("fwd", "fwd", "fwd"), x=x)  # type: ignore[arg-type]
+        for text, x in (("lu(x * x)[2]", [[0.5, 0.5, 0.1]]), ("lu(x)[1]", [[0.7], [0.5], [0.1]]))
+    )
+    return _all_of([_of_a_form(q, _off_by(1e-10), _off_by(1e-3)) for q in (upper, lower)])
+
+
+@excuse(
     "The rules of the two modes write one derivative in two ways, and one of them cancels near 0.",
     f"{ALLOWED} wide_tolerances: _by_modes(question, m, trip_limit)",
     f"{ALLOWED} wide_tolerances: _by_modes(question, in_reverse, trip_limit)",

@@ -53,7 +53,7 @@ def has_no_label(call: Call) -> bool:
 
 def has_no_pivots(call: Call) -> bool:
     """Whether numbers of rows are none of the n rows of a matrix of factors, or not n of them."""
-    _, factors, pivots = [seen(one) for one in call.arrays()][:3]
+    factors, pivots = [seen(one) for one in call.arrays()][-2:]
     n = factors.shape[-1]
     return pivots.shape[-1:] != (n,) or bool(np.any((pivots < 1) | (pivots > n)))
 
@@ -70,6 +70,25 @@ def ends_before(call: Call) -> bool:
 
 def is_no_affine_map(call: Call) -> bool:
     return np.shape(seen(next(call.differentiated())))[-2:] not in ((2, 3), (3, 4))
+
+
+def has_other_maps(call: Call) -> bool:
+    """Whether the shape of the result names another number of images than there are affine maps."""
+    shape, maps = call.arguments[1].literal, np.shape(seen(next(call.differentiated())))
+    return shape is not None and tuple(ast.literal_eval(shape))[:1] != maps[:1]
+
+
+_RANKS = {"IsotonicRegression": 2, "Conv3DBackpropFilterV2": 5}
+"""How many axes the first array has."""
+
+
+def has_another_rank(call: Call) -> bool:
+    """Whether the first array has another number of axes than the function takes, or two factors have other
+    numbers of axes and one of them more than 3.
+    """
+    first, *others = ranks = [seen(one).ndim for one in call.arrays()]
+    known = _RANKS.get(call.function.rpartition(".")[2])
+    return first != known if known else max(ranks) > 3 and any(rank != first for rank in others)
 
 
 def is_not_hermitian(call: Call) -> bool:

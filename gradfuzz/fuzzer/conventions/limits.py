@@ -44,6 +44,11 @@ def is_beyond(call: Call, modes: Sequence[Mode]) -> bool:
     return any(not set(modes).isdisjoint(one.modes) and one.holds(_given(call)) for one in rows)
 
 
+def overwrites(call: Call) -> bool:
+    """Whether a call allows SciPy to write into its arguments."""
+    return any(name.startswith("overwrite_") and value is True for name, value in _given(call).items())
+
+
 def _has_another_order(given: Given) -> bool:
     """Whether a norm is another than that of Frobenius or the nuclear one of matrices, of order above 1 of
     vectors.
@@ -82,6 +87,9 @@ def _value(argument: Argument) -> Any:
     return ast.literal_eval(text) if ":" not in text else text
 
 
+_DIAGONAL = {"offset": 0, "axis1": 0, "axis2": 1}
+"""The defaults of `numpy.diagonal`."""
+
 _BOTH: tuple[Mode, ...] = ("rev", "fwd")
 
 LIMITS = (
@@ -103,6 +111,12 @@ LIMITS = (
         "autograd.numpy.pad",
         "numpy/numpy_vjps.py#L971",
         lambda given: given.get("mode", "constant") != "constant",
+    ),
+    # Another diagonal than the main one of the last two axes, in this order
+    Limit(
+        "autograd.numpy.diagonal",
+        "numpy/numpy_wrapper.py#L176",
+        lambda given: [given.get(n, d) for n, d in _DIAGONAL.items()] != [0, -1, -2],
     ),
     # An axis, or its new place, that is counted from the end
     Limit(

@@ -75,7 +75,7 @@ def of_failed(at: OfCall) -> Accepted:
 
 def lies_outside(at: OfCall) -> Accepted:
     """The gradient raises because an index lies outside of what is returned."""
-    if "out of bounds" not in at.case.message:
+    if not any(words in at.case.message for words in ("out of bounds", "index should less than")):
         return None
     (result,) = at.floats(at.returned())
     plane = result.shape[-int(at.call.function[-2]) :]
@@ -191,6 +191,25 @@ def of_first_vectors(at: OfCall) -> Accepted:
         return np.asarray(w * (is_first[:, None] if is_by_row else is_first))
 
     return [at.measured(at.call, weight)]
+
+
+def of_either_side(at: OfCall) -> Accepted:
+    """The derivative of arcsine or arccosine, or the opposite one for a number on the real axis beyond 1:
+    there it is imaginary, and the conjugate of that on the other side.
+    """
+    spans = None
+    for argument, names in at.named():
+        z = seen(argument)
+        is_on = pulled(argument, np.where((np.imag(z) == 0.0) & (np.abs(np.real(z)) > 1.0), 1.0, 0.0)) > 0
+        if len(names) < 2 or not np.any(is_on):
+            continue
+        spans = at.right if spans is None else spans
+        right, got = spans[names[0]].low, at.got[names[0]]
+        sign = np.where(is_on & (np.abs(got + right) < np.abs(got - right)), -1.0, 1.0)
+        spans |= {name: Span(sign * spans[name].low, sign * spans[name].low) for name in names}
+    if spans is None:
+        return None
+    return [spans] if at.case.question.order == 1 else UNDEFINED
 
 
 def without_zeros(at: OfCall) -> Accepted:
@@ -315,20 +334,24 @@ def of_crossed_bounds(at: OfCall) -> Accepted:
 
 
 def of_logits(at: OfCall) -> Accepted:
-    """The gradient by the logits as if the labels, that of the keyword or by its place, had the sum 1."""
+    """The gradient by the logits as if the labels, that of the keyword or by its place, had the sum 1. Paddle
+    takes classes for labels unless a flag is set.
+    """
+    if at.call.library == "paddle" and at.given("soft_label", 2) != "True":
+        return None
     arrays = [one for one in at.call.arrays() if one.array is not None]
-    place = 1 if at.call.library == "mlx" else 0
-    labels = next((one for one in arrays if one.keyword in ("labels", "targets")), arrays[place])
+    place = 0 if at.call.library == "tensorflow" else 1
+    labels = next((one for one in arrays if one.keyword in ("labels", "targets", "label")), arrays[place])
     logits = next(one for one in arrays if one is not labels)
     total = np.sum(seen(labels), axis=-1, keepdims=True)
     if np.allclose(total, 1.0):
         return None
     spans, weight = at.right, at.case.question.weights[0]
-    is_known = weight is not None and np.shape(weight) == total.shape[:-1] and at.is_plain
-    if not is_known or at.has("axis", "weights", "label_smoothing"):
+    is_known = at.is_plain and not at.has("axis", "weights", "label_smoothing")
+    if weight is None or np.size(weight) != total.size or not is_known:
         return UNDEFINED
     powers = np.exp(seen(logits) - np.max(seen(logits), axis=-1, keepdims=True))
-    shares = np.asarray(weight)[..., None] * (1.0 - total) * powers / np.sum(powers, axis=-1, keepdims=True)
+    shares = np.reshape(weight, total.shape) * (1.0 - total) * powers / np.sum(powers, axis=-1, keepdims=True)
     for argument, names in at.named():
         if argument is logits:
             whole = spans[names[0]].low + pulled(logits, shares)

@@ -84,7 +84,9 @@ _WARP = "https://nvidia.github.io/warp/user_guide/differentiability.html"
 _TORCH = "https://docs.pytorch.org/docs/stable/generated/torch."
 _TENSORFLOW = "https://www.tensorflow.org/api_docs/python/tf/"
 _PADDLE = "https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/linalg/"
+_FUNCTIONAL = _PADDLE.replace("linalg", "nn/functional")
 _SCIPY = "https://docs.scipy.org/doc/scipy/reference/generated/scipy."
+_CUT = "https://numpy.org/doc/stable/reference/generated/numpy.arccos.html"
 _AUTOGRAD = "https://github.com/HIPS/autograd/blob/v1.9.1/"
 _JAX = "https://docs.jax.dev/en/latest/_autosummary/jax."
 
@@ -335,7 +337,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     Convention(
         "no pivots",
         "the pivots are as many numbers from 1 on as there are rows, which is not checked",
-        {"paddle.linalg.lu_solve": f"{_PADDLE}lu_solve_en.html"},
+        {"paddle.linalg.lu_solve paddle.linalg.lu_unpack": f"{_PADDLE}lu_solve_en.html"},
         _without(excluded.has_no_pivots),
         raises=None,
     ),
@@ -349,7 +351,10 @@ CONVENTIONS: tuple[Convention, ...] = (
     Convention(
         "other numbers of channels",
         "weight, bias and statistics have one number a channel, which this function does not check",
-        {"torch.native_batch_norm torch.native_group_norm": f"{_TORCH}nn.BatchNorm1d.html"},
+        {
+            "torch.native_batch_norm torch.native_group_norm": f"{_TORCH}nn.BatchNorm1d.html",
+            "paddle.nn.functional.batch_norm": f"{_FUNCTIONAL}batch_norm_en.html",
+        },
         _without(excluded.has_other_channels),
         raises=None,
     ),
@@ -361,9 +366,30 @@ CONVENTIONS: tuple[Convention, ...] = (
         raises=True,
     ),
     Convention(
+        "another number of images",
+        "the shape of the result begins with the number of maps, which is not checked",
+        {"paddle.nn.functional.affine_grid": f"{_FUNCTIONAL}affine_grid_en.html"},
+        _without(excluded.has_other_maps),
+        raises=None,
+    ),
+    Convention(
+        "another number of axes",
+        "an array has another number of axes than the documents say, which is not checked",
+        {
+            "tensorflow.raw_ops.IsotonicRegression": f"{_TENSORFLOW}raw_ops/IsotonicRegression",
+            "tensorflow.raw_ops.Conv3DBackpropFilterV2": f"{_TENSORFLOW}raw_ops/Conv3DBackpropFilterV2",
+            "paddle.mm paddle.Tensor.mm": _PADDLE.replace("linalg/", "mm_en.html"),
+        },
+        _without(excluded.has_another_rank),
+        raises=None,
+    ),
+    Convention(
         "no matrix",
         "the argument is a matrix by the documents",
-        {"autograd.scipy.linalg.sqrtm": f"{_SCIPY}linalg.sqrtm.html"},
+        {
+            "autograd.scipy.linalg.sqrtm": f"{_SCIPY}linalg.sqrtm.html",
+            "paddle.linalg.det paddle.Tensor.det paddle.det": f"{_PADDLE}det_en.html",
+        },
         _without(lambda call: any(seen(one).ndim < 2 for one in call.arrays())),
         raises=None,
     ),
@@ -411,8 +437,8 @@ CONVENTIONS: tuple[Convention, ...] = (
         "index out of bounds",
         "an index beyond the end of an axis is not checked, and what is read there is undefined",
         {
-            "mlx.nn.losses.nll_loss mlx.nn.losses.cross_entropy": _MLX.replace(
-                "python/", "usage/indexing.html"
+            "mlx.nn.losses.nll_loss mlx.nn.losses.cross_entropy mlx.core.fast.cross_entropy": (
+                _MLX.replace("python/", "usage/indexing.html")
             )
         },
         _without(excluded.has_no_class),
@@ -420,7 +446,10 @@ CONVENTIONS: tuple[Convention, ...] = (
     Convention(
         "index outside of the result",
         "an index lies outside of the result, which is not checked where the result is empty",
-        {"torch.nn.functional.max_unpool*": f"{_TORCH}nn.MaxUnpool2d.html"},
+        {
+            "torch.nn.functional.max_unpool*": f"{_TORCH}nn.MaxUnpool2d.html",
+            "paddle.nn.functional.max_unpool*": f"{_FUNCTIONAL}max_unpool2d_en.html",
+        },
         predicted.lies_outside,
         raises=True,
     ),
@@ -445,6 +474,13 @@ CONVENTIONS: tuple[Convention, ...] = (
         {one.functions: f"{_AUTOGRAD}autograd/{one.source}" for one in limits.LIMITS},
         lambda at: UNDEFINED if limits.is_beyond(at.call, at.case.question.modes) else None,
         raises=True,
+    ),
+    Convention(
+        "argument that is given away",
+        "the function may write into its argument, and needs it no more than the caller does",
+        {"autograd.scipy.linalg.*": f"{_SCIPY}linalg.solve_triangular.html"},
+        _without(limits.overwrites),
+        raises=None,
     ),
     # No number, or an exception
     Convention(
@@ -495,6 +531,12 @@ CONVENTIONS: tuple[Convention, ...] = (
     ),
     # A choice
     Convention(
+        "side of a branch cut",
+        "the function jumps across the real axis there, and its derivative has another sign beyond it",
+        {"autograd.numpy.acos autograd.numpy.arccos autograd.numpy.asin autograd.numpy.arcsin": _CUT},
+        predicted.of_either_side,
+    ),
+    Convention(
         "phase of vectors",
         "complex singular vectors and eigenvectors may be turned by any phase, so they have no derivative",
         {
@@ -523,6 +565,7 @@ CONVENTIONS: tuple[Convention, ...] = (
             "torch.scatter torch.Tensor.scatter torch.Tensor.scatter_": f"{_TORCH}Tensor.scatter_.html",
             "torch.put torch.Tensor.put torch.Tensor.put_": f"{_TORCH}Tensor.put_.html",
             "torch.nn.functional.max_unpool*": f"{_TORCH}nn.MaxUnpool2d.html",
+            "paddle.nn.functional.max_unpool*": f"{_FUNCTIONAL}max_unpool2d_en.html",
             "tensorflow.tensor_scatter_nd_update tensorflow.raw_ops.TensorScatterUpdate": (
                 f"{_TENSORFLOW}tensor_scatter_nd_update"
             ),
@@ -613,6 +656,7 @@ CONVENTIONS: tuple[Convention, ...] = (
             "tensorflow.*softmax_cross_entropy_with_logits tensorflow.*SoftmaxCrossEntropyWithLogits": (
                 f"{_TENSORFLOW}nn/softmax_cross_entropy_with_logits"
             ),
+            "paddle.*softmax_with_cross_entropy": f"{_FUNCTIONAL}softmax_with_cross_entropy_en.html",
             "mlx.nn.losses.cross_entropy": (
                 f"{_MLX}nn/_autosummary_functions/mlx.nn.losses.cross_entropy.html"
             ),

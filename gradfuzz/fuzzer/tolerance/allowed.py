@@ -178,7 +178,7 @@ def wide_tolerances(
         further.append(_by_modes(question, in_reverse, trip_limit, how=_AT_RANDOM))
     for rules in written_otherwise(question.program):
         others = _by_modes(question, in_reverse, trip_limit, rules)
-        further.append(list(map(_with_half_of_its_digits, others)) if rules is LOSSY else others)
+        further.append(list(map(_with_half_of_its_digits, others, found)) if rules is LOSSY else others)
     for others in further:
         pairs = zip(found, others, strict=True)
         found = [_also_granted(t, other) for t, other in pairs]
@@ -192,15 +192,17 @@ def _also_granted(tolerance: Tolerance, other: Tolerance) -> Tolerance:
     return _widest([tolerance, other]) if other.reason is None else replace(tolerance, partial=True)
 
 
-def _with_half_of_its_digits(tolerance: Tolerance) -> Tolerance:
-    """A tolerance without what it grants an entry that loses more than half of its digits, in float64."""
-    if tolerance.precision != "float64" or tolerance.reason is not None:
+def _with_half_of_its_digits(tolerance: Tolerance, usual: Tolerance) -> Tolerance:
+    """A tolerance without what it grants an entry that loses more than half of its digits, in float64. One
+    that is 0, as the `usual` rules have it, has no digits.
+    """
+    if tolerance.precision != "float64" or tolerance.reason is not None or usual.reason is not None:
         return tolerance
     share = FORMATS["float64"].half_of_the_digits / SAFETY
-    noise = {
-        name: np.where(own > share * np.abs(tolerance.gradient[name]), 0.0, own)
-        for name, own in tolerance.noise.items()
-    }
+    noise = {}
+    for name, own in tolerance.noise.items():
+        size = np.abs(usual.gradient[name])
+        noise[name] = np.where((size != 0.0) & (own > share * size), 0.0, own)
     return replace(tolerance, noise=noise)
 
 

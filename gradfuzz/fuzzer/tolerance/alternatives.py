@@ -7,11 +7,13 @@ the matrix of the minors, whose derivatives do not cancel. The derivative of eig
 between eigenvalues off the diagonal and is 0 on it; written as 1 / (gap + I) - I it leaves the rounding of
 what is added and taken away. That is allowed in proportion to the eigenvalues: a library that adds the
 identity itself, however large they are, loses more. The slope of |x| is its sign; as x / |x| its derivatives
-are a difference of two quotients that are equal but for rounding.
+are a difference of two quotients that are equal but for rounding. JAX completes a factor of `lu` that is not
+square by an identity, and divides by what it multiplies with.
 
 Where a row grants an elementwise function what a rounding of its argument changes, its slope is granted the
 same: that of acosh near 1 is 1 / sqrt(x^2 - 1) in libraries. Some rows have slopes that libraries write and
-that lose more: y (1 - y) of a sigmoid y. In float64 these are allowed while half of the digits are left.
+that lose more: y (1 - y) of a sigmoid y. In float64 these are allowed while half of the digits are left; an
+entry that is 0 has none, and is allowed what is left of the terms that cancel.
 """
 
 from __future__ import annotations
@@ -24,8 +26,17 @@ from gradfuzz.engine import Rules
 from gradfuzz.engine.linalg import inv
 from gradfuzz.engine.modes.reverse import Cotangent, ReverseMode, Tape
 from gradfuzz.engine.rules.elementwise import vjp_rules
-from gradfuzz.engine.rules.functions import conj, cumulative_sum, expand_reduced, flip, mean, sqrt, where
-from gradfuzz.engine.rules.linalg.matrices import adjoint, expand, on_diagonal
+from gradfuzz.engine.rules.functions import (
+    concat,
+    conj,
+    cumulative_sum,
+    expand_reduced,
+    flip,
+    mean,
+    sqrt,
+    where,
+)
+from gradfuzz.engine.rules.linalg.matrices import adjoint, expand, on_diagonal, solve_adjoint, zeros
 from gradfuzz.engine.rules.value import Value, apply
 from gradfuzz.engine.rules.vjp import VJP
 from gradfuzz.programs.graphs.graph import Equation
@@ -73,6 +84,8 @@ class _Otherwise(ReverseMode):
         return [part]
 
     def equation_of_several(self, node: Equation, gs: Sequence[Cotangent], tape: Tape) -> list[Cotangent]:
+        if node.op == "lu":
+            gs = _completed(gs, self.value(tape.read(node.inputs[0])))
         parts = super().equation_of_several(node, gs, tape)
         if node.op != "eigh" or parts[0] is None or gs[1] is None:
             return parts
@@ -85,6 +98,21 @@ class _Otherwise(ReverseMode):
         total = parts[0] + v @ diagonal @ adjoint(v)
         assert isinstance(total, Value), "a sum of values is a value"
         return [total]
+
+
+def _completed(gs: Sequence[Cotangent], a: Value) -> list[Cotangent]:
+    """The cotangents of P, L and U, where that of a wide U is multiplied by it and divided by it again, after
+    rows of the identity made a square of it; of a tall L likewise with columns.
+    """
+    (p_bar, l_bar, u_bar), (*batch, m, n) = gs, a.shape
+    ones = zeros(a, (*batch, abs(m - n))) + 1.0
+    if n > m and u_bar is not None:
+        u = concat([apply("lu", a, part=2), on_diagonal(ones, n - m, n, offset=m)], axis=-2)
+        u_bar = solve_adjoint(u, u_bar @ adjoint(u), lower=False, left=False)
+    if m > n and l_bar is not None:
+        lower = concat([apply("lu", a, part=1), on_diagonal(ones, m, m - n, offset=-n)], axis=-1)
+        l_bar = solve_adjoint(lower, adjoint(lower) @ l_bar, lower=True, unit_diagonal=True)
+    return [p_bar, l_bar, u_bar]
 
 
 def _abs(g: Value, ans: Value, x: Value) -> Cotangent:
@@ -126,5 +154,5 @@ def written_otherwise(program: Program) -> list[Rules]:
     """The rules that differ for an op of the program from those of the engine."""
     ops = {n.op for n in walk(program) if isinstance(n, Call)}
     rows = [FUNCTIONS[op] for op in ops & FUNCTIONS.keys()]
-    usual = bool(ops & {*_PRODUCTS, *_HERMITIAN, "det", "abs"}) or any(row.conditioned for row in rows)
+    usual = bool(ops & {*_PRODUCTS, *_HERMITIAN, "det", "abs", "lu"}) or any(row.conditioned for row in rows)
     return [OTHERWISE] * usual + [LOSSY] * any(row.otherwise for row in rows)

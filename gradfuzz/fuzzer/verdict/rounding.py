@@ -20,6 +20,7 @@ some wrong answers need more evidence.
                                                 is right, and the library loses digits
     NaN or infinity, where all points are       no other point leaves the range of the dtype, has no
     answered together                           derivative, or meets a convention of which NaN is an answer
+    an exception, where they are                every other point is in the function's domain
 
 The determinant of a matrix that is nearly singular is of the first kind: its derivatives by the inverse lose
 all digits, and those of the minors none. A program of a few ops without a loop is short enough for its
@@ -40,7 +41,7 @@ from gradfuzz.fuzzer.results.trigger import loops_in
 from gradfuzz.fuzzer.verdict.along import products
 from gradfuzz.fuzzer.verdict.evaluator import Evaluator
 from gradfuzz.fuzzer.verdict.judge import conventions_met
-from gradfuzz.oracles.base import Array, Oracle, Point, Question, Truth, known
+from gradfuzz.oracles.base import Array, Doubt, Oracle, Point, Question, Truth, known
 from gradfuzz.programs.language.precision import FORMATS, is_float
 from gradfuzz.programs.language.program import Program, walk
 from gradfuzz.programs.language.syntax import Call
@@ -112,21 +113,32 @@ def sustained(
     elif may_be_rounding(case, in_float64=True) and evaluator.is_extreme(question, place):
         message = "an intermediate number is so large or small that its square leaves the range of float64"
         return case.unsettled(Reason.RANGE, message)
-    if case.kind is Class.NON_FINITE and target.traits.batched:
-        for reason in _reasons_elsewhere(question, place, evaluator):
-            return case.unsettled(reason, "a point that is answered with it may not be finite")
+    if case.kind in (Class.NON_FINITE, Class.ERROR) and target.traits.batched:
+        for reason in _reasons_elsewhere(case, question, place, evaluator):
+            why = "is not defined" if reason is Reason.DOMAIN else "may not be finite"
+            return case.unsettled(reason, f"a point that is answered with it {why}")
     return _by_neighbours(case, target, evaluator)
 
 
-def _reasons_elsewhere(question: Question, place: int, evaluator: Evaluator) -> Sequence[Reason]:
-    """Why other points than that at `place` may be NaN or infinite, and make a sum over all points so."""
+def _reasons_elsewhere(
+    case: CheckResult, question: Question, place: int, evaluator: Evaluator
+) -> Sequence[Reason]:
+    """Why other points than that at `place` may be NaN or infinite, and make a sum over all points so, or may
+    raise.
+    """
     found = []
-    for k, (point, tolerance) in enumerate(zip(question.points, evaluator.tolerances(question), strict=True)):
-        reason = Reason.RANGE if tolerance.leaves_range else tolerance.reason
-        if NAN_IS_LEGAL.intersection(conventions_met(question, point)):
-            reason = Reason.KINK
-        if k != place and reason is not None and reason in (Reason.RANGE, Reason.DOMAIN, Reason.KINK):
-            found.append(reason)
+    known = evaluator.reference_values(question), evaluator.tolerances(question)
+    for k, (point, value, tolerance) in enumerate(zip(question.points, *known, strict=True)):
+        if k == place:
+            continue
+        if value.truth.doubt is Doubt.DOMAIN:  # which the engine does not meet in what no output needs
+            found.append(Reason.DOMAIN)
+        elif case.kind is Class.NON_FINITE:
+            reason = Reason.RANGE if tolerance.leaves_range else tolerance.reason
+            if NAN_IS_LEGAL.intersection(conventions_met(question, point)):
+                reason = Reason.KINK
+            if reason is not None and reason in (Reason.RANGE, Reason.DOMAIN, Reason.KINK):
+                found.append(reason)
     return found
 
 

@@ -130,7 +130,7 @@ def by_func(f: Function, xs: Tensors, weights: Weights, directions: Tensors, mod
     if modes[-1] == "rev":
         return torch.func.grad(g, every)(*xs)
     filled = tuple(k for k, x in enumerate(xs) if x.numel())
-    slopes = iter(torch.func.jacfwd(g, filled)(*xs) if filled else ())
+    slopes = iter(torch.func.jacfwd(g, filled)(*xs) if filled else outputs(*xs)[:0])
     return tuple(next(slopes) if x.numel() else torch.zeros_like(x) for x in xs)
 
 

@@ -141,7 +141,7 @@ def verdict_on(call: Call, gradient: Gradient, plant: Plant | None = None, modes
     return excused_call(call, case_of(call, gradient, plant, modes)).verdict
 
 
-HALF = 1 / math.sqrt(2)
+HALF, THIRD = 1 / math.sqrt(2), 1 / math.sqrt(3)
 TWO_ROWS = array([0.5, 0.5], [0.5, 1.0])
 POOLED = 9.0 ** (1 / 3)
 """The third root of 2^3 + 1^3."""
@@ -175,12 +175,25 @@ EXCLUDED = {
         call("affine_grid_generator", Argument(array=np.ones((1, 3, 4))), literal("(1, 1, 0, 2, 2)")),
         raises="RuntimeError: shape",
     ),
+    "another number of images": Excluded(
+        of("paddle.nn.functional.affine_grid", Argument(array=np.ones((3, 2, 3))), literal("(1, 1, 1, 1)")),
+        of("paddle.nn.functional.affine_grid", Argument(array=np.ones((1, 2, 3))), literal("(1, 1, 1, 1)")),
+    ),
+    "another number of axes": Excluded(
+        of("tensorflow.raw_ops.IsotonicRegression", array([[1.0]])),
+        of("tensorflow.raw_ops.IsotonicRegression", array([1.0])),
+    ),
     "no matrix": Excluded(
         of("autograd.scipy.linalg.sqrtm", array(2.0)), of("autograd.scipy.linalg.sqrtm", array([2.0]))
     ),
     "list of arrays": Excluded(
         of("autograd.numpy.linalg.det", Argument(items=(SYMMETRIC,))),
         of("autograd.numpy.concatenate", Argument(items=(SYMMETRIC,))),
+    ),
+    "argument that is given away": Excluded(
+        of("autograd.scipy.linalg.solve_triangular", FULL, TALL, literal("True", "overwrite_b")),
+        of("autograd.scipy.linalg.solve_triangular", FULL, TALL, literal("False", "overwrite_b")),
+        raises="SideEffectError: the derivative writes into the argument xs1",
     ),
     "array by its keyword": Excluded(
         of("autograd.numpy.var", array(1.0, 2.0), named(array(1.5), "mean")),
@@ -256,6 +269,18 @@ PLANTS = {
         ),
         weights=([0, 0], [[0, 1], [0, 0]], [[0, 0], [0, 0]]),
         values=([1, 3], [[HALF, HALF], [0, 0]], [[0, 0], [HALF, -HALF]]),
+    ),
+    # -1 / sqrt(1 - z^2) is +- i / sqrt(3) at 2 and -2 / sqrt(3) at 1/2, and both parts weigh 1
+    "side of a branch cut": Plant(
+        of("autograd.numpy.acos", array(2.0, 0.5, dtype="complex128")),
+        x([THIRD, -2 * THIRD], [-THIRD, -2 * THIRD]),
+        (x([-THIRD, -2 * THIRD], [THIRD, -2 * THIRD]),),
+        (
+            x([-THIRD, 2 * THIRD], [THIRD, 2 * THIRD]),
+            x([-THIRD, -2 * THIRD], [-THIRD, -2 * THIRD]),
+            x([2 * THIRD, -2 * THIRD], [-2 * THIRD, -2 * THIRD]),
+            x([0.0, -2 * THIRD], [0.0, -2 * THIRD]),
+        ),
     ),
     # s = 5 and u1 = +- [3, 4] / 5: the gradient of 2 s is +- 2 u1
     "all singular vectors": Plant(
@@ -432,6 +457,56 @@ def test_a_label_beyond_the_classes_is_not_defined(label: float, verdict: Verdic
     plant = Plant(PLANTS["log probabilities"].call, x([[-2.0]]), (), (), weights=(2.0,))
     asked = call("nn.functional.ctc_loss", array([[0.5]]), array(label, constant=True))
     assert verdict_on(asked, x([[7.0]]), plant) is verdict
+
+
+IMAGES = Argument(array=np.ones((1, 1)))
+SOFT = array([0.5, 1.0]), array([0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("excluded", "within"),
+    [
+        (
+            of("mlx.core.fast.cross_entropy", array([0.5]), numbers(1)),
+            of("mlx.core.fast.cross_entropy", array([0.5]), numbers(0)),
+        ),
+        (
+            of("paddle.linalg.lu_unpack", FULL, array(0, 2, dtype="int32")),
+            of("paddle.linalg.lu_unpack", FULL, array(1, 2, dtype="int32")),
+        ),
+        (
+            of("paddle.nn.functional.batch_norm", IMAGES, array(0.5, 1.0)),
+            of("paddle.nn.functional.batch_norm", IMAGES, array(0.5)),
+        ),
+        (of("paddle.linalg.det", array(1.0)), of("paddle.linalg.det", array([1.0]))),
+        (
+            of("paddle.mm", Argument(array=np.ones((2, 2, 2))), Argument(array=np.ones((1, 2, 2, 2)))),
+            of("paddle.mm", Argument(array=np.ones((2, 2, 2))), Argument(array=np.ones((2, 2)))),
+        ),
+        (
+            of("tensorflow.raw_ops.Conv3DBackpropFilterV2", scalar(2.0)),
+            of("tensorflow.raw_ops.Conv3DBackpropFilterV2", Argument(array=np.ones((1, 1, 1, 1, 1)))),
+        ),
+        (
+            of("paddle.nn.functional.softmax_with_cross_entropy", *SOFT, literal("True", "soft_label")),
+            of("paddle.nn.functional.softmax_with_cross_entropy", *SOFT),
+        ),
+    ],
+    ids=lambda one: one.function,
+)
+def test_another_call_that_is_excluded(excluded: Call, within: Call) -> None:
+    """Nothing is predicted, and beside it the same answer is wrong."""
+    one, other = (excused_call(asked, case_of(asked, {})) for asked in (excluded, within))
+    assert (one.reason, other.verdict.is_wrong) == (Reason.UNDEFINED, True)
+
+
+def test_paddle_writes_a_place_twice_as_torch_does() -> None:
+    own = call("nn.functional.max_unpool1d", array([0.5, 3.0]), numbers([0, 0]), literal("2"))
+    plant = Plant(own, x([[0.0, 0.75]]), weights=([[0.75, 1.75, 0, 0]],), values=([[3.0, 0, 0, 0]],))
+    for library in ("torch", "paddle"):
+        asked = replace(own, library=library, function=f"{library}.nn.functional.max_unpool1d")
+        assert verdict_on(asked, x([[0.75, 0.75]]), plant) is Verdict.CONVENTION
+        assert verdict_on(asked, x([[0.75, 1.75]]), plant) is Verdict.DISAGREE
 
 
 @pytest.mark.parametrize("name", PLANTS)

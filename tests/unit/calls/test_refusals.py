@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 import autograd.numpy as anp
+import autograd.scipy.linalg as linalg
 import autograd.scipy.special as special
 import numpy as np
 import pytest
@@ -154,6 +155,7 @@ BEYOND = [  # a call beyond the limit of a rule, and one within
         numpy("pad", X, literal("1"), literal("'edge'", "mode")),
         numpy("pad", X, literal("1"), literal("'constant'", "mode")),
     ),
+    (numpy("diagonal", SQUARE), numpy("diagonal", SQUARE, literal("0"), literal("-1"), literal("-2"))),
     (
         numpy("rollaxis", MATRIX, literal("-1")),
         numpy("rollaxis", MATRIX, literal("1")),
@@ -195,6 +197,16 @@ def test_the_words_of_a_limit_within_it_are_found(planted: Any) -> None:
     planted(anp.sort, raising(NotImplementedError(words)))
     assert verdict(numpy("sort", X)) == CRASHED
     assert verdict(numpy("sort", SQUARE)) == UNDEFINED
+
+
+def test_an_argument_that_is_given_away_is_not_judged(planted: Any) -> None:
+    """What is written into is lost for the derivative. Where the argument is kept a wrong one is found."""
+    solved = Call("autograd", "autograd.scipy.linalg.solve_triangular", (replace(SQUARE, constant=True), X))
+    given = replace(solved, arguments=(*solved.arguments, literal("True", "overwrite_b")))
+    assert verdict(solved) == AGREE
+    planted(linalg.solve_triangular, lambda ans, a, b, **_: lambda g: 2.0 * g, argnums=(1,))
+    assert verdict(solved) == DISAGREE
+    assert verdict(given) == UNDEFINED
 
 
 def test_a_limit_of_reverse_mode_is_none_of_forward_mode(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import builtins
 import functools
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from gradfuzz.oracles.foreign.oracle import ForeignOracle
 from gradfuzz.oracles.registry import references, resolve
 from gradfuzz.programs import parse
 from gradfuzz.strategies import FAMILIES, draw_many
+from tests.excuses.planted import asked, judged
 from tests.running import run_script
 
 SCRIPTS = path("kit.py").parent
@@ -364,3 +366,21 @@ def test_a_script_has_the_composition_that_was_sent(tmp_path: Path) -> None:
     assert "return silu(x)" in text
     done = run_script(text, tmp_path)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "right"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "modes", "told"),
+    [
+        ("polygamma(x, n=2)", ("rev",), "agree"),
+        ("polygamma(1.0, n=2)", ("rev",), "agree"),
+        ("x * polygamma(x, n=1)", ("rev", "rev"), "agree"),
+        ("log2(x)", ("fwd",), "wrong_dtype"),
+    ],
+)
+def test_the_order_of_a_polygamma_widens_nothing(text: str, modes: Any, told: str) -> None:
+    """SciPy takes an int for an array of int64, beside which float32 becomes float64. What autograd itself
+    widens is told.
+    """
+    pytest.importorskip("autograd")
+    case = judged(asked(text, modes, "float32", x=0.5), *resolve("autograd:eager"))
+    assert told in (case.verdict.value, case.kind and case.kind.value)

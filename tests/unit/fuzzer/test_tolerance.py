@@ -17,6 +17,7 @@ from gradfuzz.oracles.base import Point, Question
 from gradfuzz.programs import parse
 from gradfuzz.programs.arithmetic.object_namespace import UndecidedError
 from gradfuzz.programs.language.precision import FORMATS, Precision
+from tests.excuses.planted import Changed, asked, judged
 
 U = {"float32": 2.0**-24, "float64": 2.0**-53}
 
@@ -433,3 +434,18 @@ def test_a_slope_by_a_quotient_is_granted_its_rounding(modes: tuple[Any, ...]) -
         assert np.all(narrow.noise["x"] == 0.0)
         largest = math.factorial(len(modes)) / x ** (len(modes) - 1)
         assert roundoff * largest / 8 < granted.noise["x"] < 64 * roundoff * largest
+
+
+@pytest.mark.parametrize("x", [1.5, -0.71, -1e4])
+def test_an_entry_that_is_0_has_no_digits_to_lose(x: float) -> None:
+    """Where the slope of copysign is y / x, the second derivative is y' / x - y / x^2: 0, and the rounding of
+    two numbers 1 / x. The half of the digits that a sigmoid may lose is that of a number.
+    """
+    question = asked("copysign(x, 1.0)", ("rev", "rev"), x=x)
+    off = 2.0**-53 / abs(x)
+    for error, verdict in ((off, "agree"), (-off, "agree"), (1e-10, "disagree"), (1e-3, "disagree")):
+        answer = Changed(lambda gradient, _, e=error: {"x": gradient["x"] + e})  # type: ignore[misc]
+        assert judged(question, answer).verdict.value == verdict, error
+    tail = asked("expit(x)", x=25.0)
+    lossy = Changed(lambda gradient, _: {"x": gradient["x"] + 2.0**-54})
+    assert judged(tail, lossy).verdict.value == "disagree", "six of its digits are left"

@@ -11,7 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradfuzz.fuzzer.findings.reproducer import reproducer
+from gradfuzz.fuzzer.questions.candidate import Candidate
 from gradfuzz.fuzzer.questions.weighted import plain_question, weighted_question
+from gradfuzz.fuzzer.verdict.checking import check_question
 from gradfuzz.oracles.base import Mode, Point, Question
 from gradfuzz.oracles.registry import resolve
 from gradfuzz.programs import parse
@@ -240,3 +243,14 @@ def test_a_point_that_overflows_says_nothing_about_the_others(way: str, mode: Mo
     assert here.status == "inconclusive" or here.gradient["x"] == -4.0
     if "grad_of" not in way or mode == "rev":
         assert here.status == "ok"
+
+
+def test_the_script_about_an_input_without_entries_runs_the_function(tmp_path: Path) -> None:
+    """Torch 2.13 cannot map this solve, and raises."""
+    pytest.importorskip("torch")
+    program = parse('def f(x: "float[0, 1, 1]", y: "float[1]"):\n    return solve(x, y)\n')
+    at = points(*({"x": np.zeros((0, 1, 1)), "y": [y]} for y in (0.5, 0.75)))
+    (way,), asked = resolve("torch:vmap"), question(program, at, ("fwd",), ("x",))
+    case, _ = check_question(asked, [way]).cases
+    done = run_script(reproducer(Candidate.of(asked, together=True), case, way), tmp_path)
+    assert (case.verdict.value == "crashed") is (done.returncode == 1), done.stdout
