@@ -320,6 +320,10 @@ def second(pull: Any, ws: Any) -> Any:
 # ------------------------------------------------------------------------------------------------------------
 
 
+_BESIDE = 2.0**8
+"""A root is known to so many eps of it, or of 1."""
+
+
 class JaxLibrary(Library):
     """JAX with its own pytrees."""
 
@@ -491,6 +495,27 @@ class JaxLibrary(Library):
         from gradfuzz.tracing.jax.held import held
 
         return held(call, xs, holding)
+
+    def finds_roots(self, call: ArrayFunction, arrays: Sequence[Any]) -> bool:
+        """By lax.custom_root, whose function is no larger at the root than it changes a little beside it."""
+        plain, found = jax.lax.custom_root, list[bool]()
+
+        def watched(f: Any, initial_guess: Any, solve: Any, tangent_solve: Any, has_aux: bool = False) -> Any:
+            result = plain(f, initial_guess, solve, tangent_solve, has_aux=has_aux)
+            root = result[0] if has_aux else result
+            beside = jax.tree.map(lambda x: x + _BESIDE * jnp.finfo(x.dtype).eps * jnp.maximum(abs(x), 1.0), root)
+            left, there = (jax.tree.leaves(f(x)) for x in (root, beside))
+            change = sum(float(jnp.sum(abs(y - z))) for y, z in zip(left, there, strict=True))
+            found.append(sum(float(jnp.sum(abs(y))) for y in left) <= change)
+            return result
+
+        try:
+            jax.lax.custom_root = watched
+            with jax.disable_jit():
+                call(*arrays)
+        finally:
+            jax.lax.custom_root = plain
+        return bool(found) and all(found)
 
     def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
         from gradfuzz.tracing.jax.trace import traced_graph

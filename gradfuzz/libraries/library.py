@@ -371,6 +371,12 @@ class Library(abc.ABC):
         """
         raise UntraceableError(f"what a function of {self.name} stops cannot be held")
 
+    def finds_roots(self, call: ArrayFunction, arrays: Sequence[Any]) -> bool:
+        """Whether a function finds roots whose derivative it says by itself, and each is one to almost all of
+        its digits.
+        """
+        return False
+
     def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
         """A function of the library's arrays as a graph; `derivative` says that it is one, in which a value
         may be hidden from differentiation. `UntraceableError` if there is none.

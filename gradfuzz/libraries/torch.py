@@ -353,10 +353,7 @@ class TorchLibrary(Library):
                     raise
                 return f(*xs), _one_by_one(self.nested(of_one_dtype, xs, wanted), xs)
 
-        def differentiable(*xs: Any) -> Sequence[Any]:  # see `prepared`
-            return f(*[x if x.requires_grad else x.requires_grad_() for x in xs])
-
-        return by_autograd(differentiable, xs, cotangents, along, modes)
+        return by_autograd(_for_duals(f), xs, cotangents, along, modes)
 
     def derivative_by(
         self, way: AskedWay, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted
@@ -382,7 +379,7 @@ class TorchLibrary(Library):
         cotangents = [None if w is None else self.like(w, like) for w in wanted.weights]
         along = [self.like(v, x) for v, x in zip(probe, xs, strict=True)]
         with forward_ad.dual_level():
-            duals = f(*[forward_ad.make_dual(*pair) for pair in zip(xs, along, strict=True)])
+            duals = _for_duals(f)(*[forward_ad.make_dual(*pair) for pair in zip(xs, along, strict=True)])
             outputs, slope = [], torch.zeros((), dtype=like.dtype)
             for y, w in zip(duals, cotangents, strict=True):
                 primal, tangent = (y, None) if w is None else forward_ad.unpack_dual(y)
@@ -453,6 +450,23 @@ class TorchLibrary(Library):
             return source
         own = plain_source(gradient_by_autograd).replace("gradient_by_autograd", "gradient")
         return source.replace(plain_source(gradient), own)
+
+
+def _for_duals(f: ArrayFunction) -> ArrayFunction:
+    """The function for dual numbers. As in torch.func.jvp they do not require a gradient: TorchScript drops the
+    tangents of those that do, from its second run on. A function that differentiates by its arguments itself
+    needs it.
+    """
+
+    def of_duals(*xs: Any) -> Sequence[Any]:
+        try:
+            return f(*xs)
+        except RuntimeError as error:
+            if "require grad" not in str(error):
+                raise
+        return f(*[x.requires_grad_() for x in xs])
+
+    return of_duals
 
 
 def _one_by_one(g: Scalar, xs: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:

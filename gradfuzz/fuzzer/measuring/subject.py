@@ -306,6 +306,11 @@ class Subject:
         first = self.values(values)
         return all(agree_to(share, again.values(values), first) for _ in range(_LOOKS))
 
+    def finds_roots(self) -> bool:
+        """Whether the values are made of roots that were found to almost all of their digits."""
+        with self.context(), np.errstate(all="ignore"):
+            return self.framework.finds_roots(self.call, self.arrays([i.value for i in self.inputs]))
+
     def complex_values(self, values: Sequence[Array]) -> list[Array] | None:
         """The outputs at complex NumPy arrays.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradfuzz.fuzzer.tolerance.lanes import MANY, Array, has_lanes, is_complex, joined, of_exact
+from gradfuzz.fuzzer.tolerance.lanes import MANY, Array, has_lanes, is_complex, joined
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.arithmetic.tensor_numpy import in_range, placed, sliding
 from gradfuzz.programs.language.axes import normalize_axes
@@ -22,13 +22,15 @@ class TensorLanes:
     # Functions
 
     def _shift(self: Any, x: Array, axis: Any) -> Array:
-        """Each point's largest entry. Its choice does not matter: the result is the same for any shift."""
-        return of_exact(np.max(x, axis=normalize_axes(axis, x.ndim - 1, "a reduction"), keepdims=True))
+        """Each lane's largest entry. Its choice does not matter: the result is the same for any shift."""
+        return np.asarray(np.max(x, axis=normalize_axes(axis, x.ndim - 1, "a reduction"), keepdims=True))
 
     def logsumexp(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Array:
         shift = self._shift(x, axis)
-        total = self.sum(self.exp(self.subtract(x, shift)), axis=axis, keepdims=True)
-        result = self.add(self.log(total), shift)
+        size = self.log(self.sum(self.exp(self.subtract(x, shift)), axis=axis, keepdims=True))
+        # A sum with a float is off by the other summand at most, so it is no less than the largest entry.
+        lost = np.abs(size) / self.scale < self.eps * np.abs(shift)
+        result = np.where(lost, size + shift, self.add(size, shift))
         return result if keepdims else np.squeeze(result, normalize_axes(axis, x.ndim - 1, "a reduction"))
 
     def softmax(self: Any, x: Array, *, axis: int) -> Array:

@@ -171,6 +171,8 @@ class JaxprWalker(Walker):
             return mapped(self, equation, inputs)
         if name == "stop_gradient":
             return [self.stopped(equation, inputs[0], scope)]
+        if name == "sub" and (shifted := self.shifted(equation, scope)) is not None:
+            return [shifted]
         if name == "platform_index":
             return [cell_of(np.int32(_platform(equation.params["platforms"])))]
         if name == "ne" and equation.invars[0] is equation.invars[1]:  # isnan; what is none has no truth
@@ -278,13 +280,15 @@ class JaxprWalker(Walker):
         """A smooth shift in place of the greatest entry, by which JAX's softmax and logsumexp are shifted and
         which nothing depends on.
         """
-        chain: list[Any] = []
+        chain, stopped = list[Any](), variable
         while (equation := scope.made.get(variable)) is not None:
             name, ins = equation.primitive.name, equation.invars
             if name == "reduce_max":
-                value = engine.logsumexp(scope[ins[0]].operand, axis=tuple(map(int, equation.params["axes"])))
+                axes = tuple(map(int, equation.params["axes"]))
+                value = engine.logsumexp(scope[ins[0]].operand, axis=axes)
                 for later in reversed(chain):
                     value = REPLAYED[later.primitive.name](later, value)
+                scope.shifted[stopped] = ins[0], axes
                 return value if isinstance(value, Value) else None
             if name in REPLAYED:
                 chain.append(equation)
@@ -294,6 +298,22 @@ class JaxprWalker(Walker):
             if len(loose) != 1:
                 return None
             (variable,) = loose
+        return None
+
+    def shifted(self, equation: Any, scope: _JaxprScope) -> JaxprCell | None:
+        """An array less its own shift: the difference of the two would lose the digits that JAX's, of two
+        entries, keeps where masks make them large.
+        """
+        x, variable = equation.invars
+        while not isinstance(variable, core.Literal) and variable in scope.made:
+            made = scope.made[variable]
+            variable = made.invars[0]
+            if made.primitive.name == "stop_gradient":
+                entries, axes = scope.shifted.get(variable, (None, ()))
+                whole = entries is x and len(axes) == 1
+                return cell_of(engine.log_softmax(scope[x].operand, axis=axes[0])) if whole else None
+            if made.primitive.name not in REPLAYED:
+                break
         return None
 
     def type(self, aval: Any, name: str) -> Type:
@@ -345,6 +365,8 @@ class _JaxprScope:
     def __init__(self) -> None:
         self.cells: dict[Any, JaxprCell] = {}
         self.made: dict[Any, Any] = {}
+        self.shifted: dict[Any, tuple[Any, tuple[int, ...]]] = {}
+        """By a shift that is not followed, the entries whose greatest it is, and along which axes."""
 
     def __getitem__(self, variable: Any) -> JaxprCell:
         if isinstance(variable, core.Literal):
