@@ -503,7 +503,9 @@ class JaxLibrary(Library):
         def watched(f: Any, initial_guess: Any, solve: Any, tangent_solve: Any, has_aux: bool = False) -> Any:
             result = plain(f, initial_guess, solve, tangent_solve, has_aux=has_aux)
             root = result[0] if has_aux else result
-            beside = jax.tree.map(lambda x: x + _BESIDE * jnp.finfo(x.dtype).eps * jnp.maximum(abs(x), 1.0), root)
+            beside = jax.tree.map(
+                lambda x: x + _BESIDE * jnp.finfo(x.dtype).eps * jnp.maximum(abs(x), 1.0), root
+            )
             left, there = (jax.tree.leaves(f(x)) for x in (root, beside))
             change = sum(float(jnp.sum(abs(y - z))) for y, z in zip(left, there, strict=True))
             found.append(sum(float(jnp.sum(abs(y))) for y in left) <= change)

@@ -453,12 +453,12 @@ class TorchLibrary(Library):
 
 
 def _for_duals(f: ArrayFunction) -> ArrayFunction:
-    """The function for dual numbers. As in torch.func.jvp they do not require a gradient: TorchScript drops the
+    """The function for dual numbers. As in torch.func.jvp they require no gradient: TorchScript drops the
     tangents of those that do, from its second run on. A function that differentiates by its arguments itself
     needs it.
     """
 
-    def of_duals(*xs: Any) -> Sequence[Any]:
+    def of_duals(*xs: Any) -> tuple[Any, ...]:
         try:
             return f(*xs)
         except RuntimeError as error:

@@ -25,12 +25,17 @@ class TensorLanes:
         """Each lane's largest entry. Its choice does not matter: the result is the same for any shift."""
         return np.asarray(np.max(x, axis=normalize_axes(axis, x.ndim - 1, "a reduction"), keepdims=True))
 
+    def plus_shift(self: Any, size: Array, shift: Array) -> Array:
+        """What is added to a shift in the end. A sum with a float is off by the other summand at most, so by
+        no more than what is lost beside a large shift.
+        """
+        lost = np.abs(size) / self.scale < self.eps * np.abs(shift)
+        return np.where(lost, size + shift, self.add(size, shift))
+
     def logsumexp(self: Any, x: Array, *, axis: Any, keepdims: bool) -> Array:
         shift = self._shift(x, axis)
         size = self.log(self.sum(self.exp(self.subtract(x, shift)), axis=axis, keepdims=True))
-        # A sum with a float is off by the other summand at most, so it is no less than the largest entry.
-        lost = np.abs(size) / self.scale < self.eps * np.abs(shift)
-        result = np.where(lost, size + shift, self.add(size, shift))
+        result = self.plus_shift(size, shift)
         return result if keepdims else np.squeeze(result, normalize_axes(axis, x.ndim - 1, "a reduction"))
 
     def softmax(self: Any, x: Array, *, axis: int) -> Array:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import random
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from gradfuzz.errors import UntraceableError
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.libraries.detect import library_of
-from gradfuzz.testing import check_gradient, measure_gradient
+from gradfuzz.testing import GradientMismatch, check_gradient, measure_gradient
 
 jax = pytest.importorskip("jax")
 torch = pytest.importorskip("torch")
@@ -293,6 +294,53 @@ def test_the_data_of_a_loss_may_be_many_numbers(planted: float) -> None:
     f.defvjp(lambda w: (loss(w), w), lambda w, g: ((1.0 + planted) * g * jax.grad(loss)(w),))
     measured = measure_gradient(f, (dice.normal(size=784) / 28.0).astype("float32"))
     assert (measured.untraced, measured.verdict.value) == ("", "disagree" if planted else "agree")
+
+
+# What forward mode of Torch is asked by ---------------------------------------------------------------------
+
+
+class LongerTangent(torch.autograd.Function):
+    """A sine whose tangents alone are too long."""
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return torch.sin(x)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * torch.cos(ctx.saved_tensors[0])
+
+    @staticmethod
+    def jvp(ctx: Any, v: Any) -> Any:
+        return 1.01 * v * torch.cos(ctx.saved_tensors[0])
+
+
+def _compiled_to_script() -> Any:
+    """A function of TorchScript. From its second run on it drops tangents of what requires a gradient."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return torch.jit.CompilationUnit("def f(x):\n    return x * torch.sin(x) + torch.exp(x)\n").f
+
+
+def test_tangents_go_through_torchscript() -> None:
+    f = _compiled_to_script()
+    x = torch.tensor(X)
+    for _ in range(2):
+        check_gradient(f, x, framework="torch", strict=True)
+    with pytest.raises(GradientMismatch, match="jvp"):
+        check_gradient(lambda x: f(LongerTangent.apply(x)), x)
+
+
+def test_forward_mode_of_a_function_that_differentiates_by_its_argument() -> None:
+    def f(x: Any) -> Any:
+        return torch.autograd.grad((x**3).sum() * x[0], x, create_graph=True)[0]
+
+    check_gradient(f, torch.linspace(0.5, 2.0, 9, dtype=torch.float64), modes="fwd", strict=True)
 
 
 # How sure a verdict is --------------------------------------------------------------------------------------
