@@ -327,6 +327,7 @@ class JaxLibrary(Library):
     version = str(jax.__version__)
     classes = (jax.Array,)
     lacks = _LACKS
+    immutable = True
     ways = _WAYS
     helpers = ("total", "doubled", "weighted", "times", "each", "second")
     refusals = (

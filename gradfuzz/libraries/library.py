@@ -122,6 +122,8 @@ class Library(abc.ABC):
     """Those of its arrays."""
     entries = 64
     """The most entries of the differentiated arrays of a call: forward mode asks for them one by one."""
+    immutable = False
+    """Whether nobody can write into its arrays."""
     generators: tuple[Generator, ...] = GENERATORS
     """Of the random numbers that a function may draw without being given them."""
     careful = False

@@ -32,7 +32,7 @@ from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import arguments_of, evaluate, interpret
 from gradfuzz.programs.graphs.graph import Equation, Graph, numbers_in
 from gradfuzz.programs.graphs.lower import lower
-from gradfuzz.programs.language.precision import Precision, is_float, rounded
+from gradfuzz.programs.language.precision import Precision, all_rounded, is_float, rounded
 from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.recent import Recent
 from gradfuzz.programs.language.syntax import ArrayConst
@@ -125,9 +125,10 @@ class _Float64(NumpyNamespace):
         return super().constant(rounded(value, self._rounded_to))
 
     def array(self, value: ArrayConst) -> Any:
-        if value.dtype == "float" and self._rounded_to in ("float64", "float32"):
-            entries = np.array([entry.value for entry in value.values])
-            return entries.astype(self._rounded_to).astype(np.float64).reshape(value.shape)
+        if value.dtype == "float":
+            return all_rounded([entry.number for entry in value.values], self._rounded_to).reshape(
+                value.shape
+            )
         return super().array(value)
 
 

@@ -126,6 +126,13 @@ class NumpyNamespace(LinalgNumpy, TensorNumpy, ArrayNamespace):
         with np.errstate(over="ignore"):
             return self.dtype(value)
 
+    def array(self, value: ArrayConst) -> Any:
+        if value.dtype != "float" or self.precision in HALF:
+            return super().array(value)
+        with np.errstate(over="ignore", under="ignore"):
+            entries = np.array([entry.value for entry in value.values], np.float64).astype(self.dtype)
+        return entries.reshape(value.shape)
+
     def decide(self, predicate: Any) -> bool:
         return bool(predicate)
 

@@ -54,6 +54,8 @@ class Const:
 
     @property
     def dtype(self) -> DType:
+        if type(self.value) is float:  # most are
+            return "float"
         if isinstance(self.value, bool):
             return "bool"
         if isinstance(self.value, int):
@@ -78,6 +80,10 @@ class Const:
         return hash(self.value) if self.value == self.value else 0  # NaN has a hash by identity
 
 
+_HASHED = 16
+"""So many entries tell most arrays apart: a program is hashed more often than it is made."""
+
+
 @dataclass(frozen=True, slots=True)
 class ArrayConst:
     """A constant array: row-major entries and a shape."""
@@ -86,6 +92,9 @@ class ArrayConst:
     shape: tuple[int, ...]
     values: tuple[Const, ...]
     line: int = field(default=0, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, self.shape, self.values[:_HASHED]))
 
 
 @dataclass(frozen=True, slots=True)
