@@ -52,7 +52,7 @@ from gradfuzz.fuzzer.tolerance.perturbed_tensors import TensorLanes
 from gradfuzz.oracles.device import operand_roundings
 from gradfuzz.programs.arithmetic.elementwise import composed, numpy_function
 from gradfuzz.programs.arithmetic.namespace import Namespace
-from gradfuzz.programs.arithmetic.numpy_namespace import index_key
+from gradfuzz.programs.arithmetic.numpy_namespace import index_key, numbers_of
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
 from gradfuzz.programs.language.axes import normalize_axes
 from gradfuzz.programs.language.functions import Function
@@ -218,16 +218,16 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         return np.full(self.width, number)
 
     def array(self, value: ArrayConst) -> Array:
+        if value.dtype == "float":
+            numbers = all_rounded(numbers_of.get(value), self.precision)
+            for beyond in np.flatnonzero(np.isinf(numbers)).tolist():
+                self.constant(value.values[beyond].value)
+            return self.inputs([numbers.reshape(value.shape)] * self.points)
         entries = [c.value for c in value.values]
-        if value.dtype in ("int", "bool"):
+        if value.dtype != "complex":
             return np.array(entries, np.int64 if value.dtype == "int" else np.bool_).reshape(value.shape)
-        if value.dtype == "complex":
-            rows = np.array([self.constant(v) for v in entries], np.complex128)
-            return rows.reshape(*value.shape, self.width)
-        numbers = all_rounded(entries, self.precision)
-        for beyond in np.flatnonzero(np.isinf(numbers)):
-            self.constant(entries[beyond])
-        return self.inputs([numbers.reshape(value.shape)] * self.points)
+        rows = np.array([self.constant(v) for v in entries], np.complex128)
+        return rows.reshape(*value.shape, self.width)
 
     def inputs(self, values: Sequence[Array]) -> Array:
         """One input at each of the points, exact in every lane."""

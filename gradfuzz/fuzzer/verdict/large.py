@@ -28,7 +28,7 @@ from gradfuzz.fuzzer.tolerance.lanes import FEW, LANES
 from gradfuzz.fuzzer.tolerance.perturbed import turned, unit_roundoff
 from gradfuzz.fuzzer.verdict.along import at_entry, noise_of, products, signs
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, ProbedQuestion, Question, Truth
-from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace, numbers_of
 from gradfuzz.programs.evaluation.interpret import arguments_of, evaluate, interpret
 from gradfuzz.programs.graphs.graph import Equation, Graph, numbers_in
 from gradfuzz.programs.graphs.lower import lower
@@ -126,9 +126,7 @@ class _Float64(NumpyNamespace):
 
     def array(self, value: ArrayConst) -> Any:
         if value.dtype == "float":
-            return all_rounded([entry.number for entry in value.values], self._rounded_to).reshape(
-                value.shape
-            )
+            return all_rounded(numbers_of.get(value), self._rounded_to).reshape(value.shape)
         return super().array(value)
 
 

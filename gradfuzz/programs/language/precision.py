@@ -13,7 +13,7 @@ bfloat16 is a NumPy dtype by `ml_dtypes`, whose import gives NumPy the name. Its
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -80,10 +80,9 @@ def rounded(value: float | int, precision: Precision) -> float:
         return float(FORMATS[precision].dtype.type(value))
 
 
-def all_rounded(values: Sequence[float], precision: Precision) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The same of many numbers, in float64."""
-    numbers = np.array(values, np.float64)
+def all_rounded(values: np.ndarray[Any, np.dtype[np.float64]], precision: Precision) -> Any:
+    """The same of an array of numbers, in float64."""
     if precision not in ("float64", "float32"):
-        return np.array([rounded(value, precision) for value in values], np.float64)
+        return np.array([rounded(value, precision) for value in values.tolist()], np.float64)
     with np.errstate(over="ignore", under="ignore"):
-        return numbers.astype(precision).astype(np.float64)
+        return values.astype(precision).astype(np.float64)

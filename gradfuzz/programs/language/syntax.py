@@ -74,7 +74,11 @@ class Const:
         return self.dtype, self.value.hex() if isinstance(self.value, float) else str(self.value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Const) and self._key() == other._key()
+        if not isinstance(other, Const):
+            return False
+        a, b = self.value, other.value
+        plainly = type(a) is float and type(b) is float and a == b and a != 0.0
+        return plainly or self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash(self.value) if self.value == self.value else 0  # NaN has a hash by identity
