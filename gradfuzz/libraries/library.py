@@ -227,6 +227,10 @@ class Library(abc.ABC):
         """`call`, which may be a prepared one, as it is evaluated at hundreds of `operand`s."""
         return call
 
+    def compiles_anew(self, call: ArrayFunction) -> bool:
+        """Whether each derivative of a prepared function is compiled, also at other inputs of its shapes."""
+        return False
+
     def at_once(self, call: ArrayFunction) -> ArrayFunction:
         """`call` prepared for one evaluation whose last digits do not matter."""
         return call

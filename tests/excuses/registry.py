@@ -91,6 +91,8 @@ NOT_EXCUSES: tuple[tuple[str, str], ...] = (
     ("fuzzer/measuring/measure.py: _SEQUENCES", "how many sequences of modes are asked; more is an error"),
     ("fuzzer/measuring/numeric.py: _BAND*", "how directions are drawn"),
     ("fuzzer/measuring/numeric.py: _IMAGINARY", "the size of a step"),
+    ("fuzzer/measuring/numeric.py: _ALIKE", "how many answers that err alike are enough"),
+    ("fuzzer/measuring/numeric.py: STEADY", "which errors are alike, and so no rounding"),
     ("fuzzer/measuring/subject.py: _LOOKS", "how often a function is called to see whether it draws"),
     ("fuzzer/measuring/numeric.py: _NEARER", "the size of a range"),
     ("fuzzer/measuring/measure.py Inquiry._rounding: except Exception", "it is measured as any other then"),
