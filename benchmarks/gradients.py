@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
+import itertools
 import os
 import statistics
 import sys
@@ -205,10 +206,9 @@ def _million(dtype: str, times: int = 5) -> None:
         return ([first, (w.at[17, 43].multiply(2.0), b), last],)
 
     mistaken.defvjp(lambda layers: (network(layers), layers), backward)
-    pairs = zip(sizes, sizes[1:], strict=False)
     layers = [
         (jnp.asarray(rng.normal(size=(n, m)) / n**0.5, dtype), jnp.asarray(rng.normal(size=m) / 10, dtype))
-        for n, m in pairs
+        for n, m in itertools.pairwise(sizes)
     ]
     found: list[str] = []
 

@@ -401,9 +401,8 @@ class Inquiry:
                 dtype = {"float": None, "int": "int64", "bool": "bool"}[i.kind]
                 inputs[param.name] = np.asarray(i.value, dtype)
                 continue
-            number = i.value.dtype.type
             with np.errstate(over="ignore", under="ignore"):
-                moved = i.value * number(factor) if np.any(i.value) else i.value + number((factor - 1.0) / 2.0)
+                moved = i.value * factor if np.any(i.value) else i.value + (factor - 1.0) / 2.0
                 inputs[param.name] = np.asarray(moved, i.value.dtype)
         return Point(inputs)
 

@@ -553,7 +553,10 @@ def own_noise(
             with np.errstate(invalid="ignore"):
                 errors[name].append(np.nan_to_num(g - true[name], posinf=0.0, neginf=0.0))
         first = [e for found in errors.values() for e in found[1:]]
-        if error is not None and len(first) == _ALIKE:
-            if all(np.all(np.abs(e - error) <= STEADY * abs(error)) for e in first):
-                break
+        if error is not None and len(first) == _ALIKE and all(_is_steady(e, error) for e in first):
+            break
     return {name: np.minimum(np.max(e, axis=0), -np.min(e, axis=0)) for name, e in errors.items()}
+
+
+def _is_steady(errors: Array, error: float) -> bool:
+    return bool(np.all(np.abs(errors - error) <= STEADY * abs(error)))

@@ -80,7 +80,7 @@ def spread(lanes: Array) -> Array:
 
 
 def in_blocks(x: Array) -> Iterator[Array]:
-    """The parts of an array along its longest axis but the last, each small enough for a processor's cache."""
+    """The parts of an array along its longest axis but the last, small enough for a processor's cache."""
     longest = int(np.argmax(x.shape[:-1])) if x.ndim > 1 else 0
     rows = np.moveaxis(x, longest, 0) if x.ndim > 1 else x[np.newaxis]
     step = max(1, _BLOCK * len(rows) // max(x.size, 1))

@@ -243,7 +243,8 @@ def test_lanes_are_looked_at_part_by_part() -> None:
 def test_weights_of_either_sign_are_exact_and_of_one_size() -> None:
     for precision in FORMATS:
         drawn = signs((200, 100), np.random.default_rng(0), precision)
-        assert 0.5 <= np.min(np.abs(drawn)) and np.max(np.abs(drawn)) <= 1.0
+        assert np.min(np.abs(drawn)) >= 0.5
+        assert np.max(np.abs(drawn)) <= 1.0
         assert np.array_equal(drawn.astype(precision).astype(np.float64), drawn)
         assert 0.45 < np.mean(drawn > 0.0) < 0.55
         assert abs(np.mean(np.abs(drawn)) - 0.75) < 0.01
