@@ -191,6 +191,13 @@ def _is_long(call: ArrayFunction, arrays: Sequence[Any]) -> bool:
     return len(names) >= _LONG or not _CONTROL.isdisjoint(names)
 
 
+def _has_control(call: ArrayFunction, arrays: Sequence[Any]) -> bool:
+    try:
+        return not _CONTROL.isdisjoint(_names(call, arrays))
+    except Exception:  # noqa: BLE001 - Python may decide on values
+        return False
+
+
 def _has_parts(call: ArrayFunction, arrays: Sequence[Any]) -> bool:
     """Whether a function is more than one that is compiled already. Equinox's `filter_jit` of a closure is
     another function in each call, and is traced anew.
@@ -228,7 +235,7 @@ class _Evaluation:
     def __init__(self, call: ArrayFunction, gains: Callable[[ArrayFunction, Sequence[Any]], bool]) -> None:
         self._call, self._gains = call, gains
         self._compiled: ArrayFunction | None = None
-        self._is_decided = False
+        self._is_decided = self.has_control = False
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         if not self._is_decided:
@@ -238,6 +245,7 @@ class _Evaluation:
                     compiled = jax.jit(self._call)
                     found = tuple(compiled(*arrays))
                     self._compiled = compiled
+                    self.has_control = _has_control(self._call, arrays)
                     return found
             except Exception:  # noqa: BLE001, S110 - Python decides on values; or it fails, and does so again
                 pass
@@ -331,6 +339,7 @@ class JaxLibrary(Library):
     version = str(jax.__version__)
     classes = (jax.Array,)
     lacks = _LACKS
+    immutable = True
     ways = _WAYS
     helpers = ("total", "doubled", "weighted", "times", "each", "second")
     refusals = (
@@ -398,6 +407,9 @@ class JaxLibrary(Library):
     def operand(self, value: Array, like: Any = None) -> Any:
         return value
 
+    def compiles_anew(self, call: ArrayFunction) -> bool:
+        return isinstance(call, _Evaluation) and call.has_control
+
     def at_once(self, call: ArrayFunction) -> ArrayFunction:
         """Compiled as a whole: otherwise each operation of a new shape would be."""
         compiled: ArrayFunction = jax.jit(call)
@@ -443,6 +455,8 @@ class JaxLibrary(Library):
                 if whole or _NO_BATCH not in str(error):
                     raise
         step, active = before_the_last(*about)
+        if sum(x.size for x in xs) > 1 and _has_control(lambda *xs: step(xs)[0], xs):
+            step = jax.jit(step)
         slopes = [np.zeros(x.shape, x.dtype) for x in xs]
         for k, slope in enumerate(slopes):
             for index in np.ndindex(slope.shape):

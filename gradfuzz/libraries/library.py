@@ -122,6 +122,8 @@ class Library(abc.ABC):
     """Those of its arrays."""
     entries = 64
     """The most entries of the differentiated arrays of a call: forward mode asks for them one by one."""
+    immutable = False
+    """Whether nobody can write into its arrays."""
     generators: tuple[Generator, ...] = GENERATORS
     """Of the random numbers that a function may draw without being given them."""
     careful = False
@@ -224,6 +226,10 @@ class Library(abc.ABC):
     def repeated(self, call: ArrayFunction) -> ArrayFunction:
         """`call`, which may be a prepared one, as it is evaluated at hundreds of `operand`s."""
         return call
+
+    def compiles_anew(self, call: ArrayFunction) -> bool:
+        """Whether each derivative of a prepared function is compiled, also at other inputs of its shapes."""
+        return False
 
     def at_once(self, call: ArrayFunction) -> ArrayFunction:
         """`call` prepared for one evaluation whose last digits do not matter."""

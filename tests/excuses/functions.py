@@ -59,8 +59,8 @@ def _of_float32(f: Function, slope: Function, narrow: float, wide: float = 1.0) 
     "A derivative in float32 that is right in float64 may be rounding, where the function is long or cannot"
     " be"
     " traced. A mistake of both precisions is found, and one of float32 in a short function.",
-    f"{MEASURE} Inquiry._by_float64: doubted()",
-    f"{MEASURE} Inquiry._by_float64: except Exception",
+    f"{MEASURE} Inquiry._beside_float64: doubted()",
+    f"{MEASURE} Inquiry._in_float64: except Exception",
 )
 def right_in_float64_at_the_same_inputs() -> Planted:
     found = (
@@ -80,7 +80,7 @@ planted_elsewhere(
         "tests/unit/testing/test_entries.py"
         "::test_a_mistake_that_the_roundoff_of_two_bytes_hides_is_seen_in_float64",
     ),
-    f"{MEASURE} Inquiry._by_float64: Verdict.AGREE",
+    f"{MEASURE} Inquiry._beside_float64: Verdict.AGREE",
 )
 
 

@@ -16,6 +16,7 @@ from gradfuzz.errors import GradfuzzError, TripLimitError, UntraceableError, Usa
 from gradfuzz.fuzzer.measuring.attached import Exact
 from gradfuzz.fuzzer.measuring.measured import Method
 from gradfuzz.fuzzer.measuring.numeric import (
+    STEADY,
     NumericTruth,
     has_derivative,
     judged_by_numbers,
@@ -124,6 +125,13 @@ def _is_off(case: CheckResult, precision: Precision) -> bool:
     if not is_of_numbers(case) or case.got is None or case.expected is None:
         return False
     return abs(case.got - case.expected) > CLEAR * FORMATS[precision].roundoff * abs(case.expected)
+
+
+def _is_same(error: float, wide: CheckResult) -> bool:
+    """Whether an answer in float64 is wrong by the same, which is no rounding then."""
+    if wide.verdict is not Verdict.DISAGREE or wide.got is None or wide.expected is None:
+        return False
+    return abs(wide.got - wide.expected - error) <= STEADY * abs(error)
 
 
 def _is_doubtful(case: CheckResult) -> bool:
@@ -389,12 +397,12 @@ class Inquiry:
         """The arguments, floats multiplied by `factor`. Scalar zeros are moved as well."""
         inputs = {}
         for param, i in zip(program.params, self.subject.inputs, strict=True):
-            if i.kind != "float":
-                inputs[param.name] = np.asarray(i.value, "int64" if i.kind == "int" else "bool")
+            if i.kind != "float" or factor == 1.0:
+                dtype = {"float": None, "int": "int64", "bool": "bool"}[i.kind]
+                inputs[param.name] = np.asarray(i.value, dtype)
                 continue
-            x = np.asarray(i.value, np.float64)
-            with np.errstate(over="ignore"):
-                moved = x * factor if np.any(x) else i.value + (factor - 1.0) / 2.0
+            with np.errstate(over="ignore", under="ignore"):
+                moved = i.value * factor if np.any(i.value) else i.value + (factor - 1.0) / 2.0
                 inputs[param.name] = np.asarray(moved, i.value.dtype)
         return Point(inputs)
 
@@ -515,15 +523,19 @@ class Inquiry:
         """A disagreement that is no rounding of the answer's own, which is not asked where the library's rule
         decided, and that the function's differences by the worst entry do not contradict.
         """
+        wide = None
         if not ruled and needs_float64(case, case.question, 0, self._evaluator):
-            case = self._by_float64(case)
+            wide = self._in_float64(case)
+            case = self._beside_float64(case, wide)
         entry, truth = _worst_entry(case), case.truth
         if case.verdict is not Verdict.DISAGREE or entry is None or truth is None:
             return Asked(case, "traced")
         if case.got is None or case.expected is None:
             return Asked(case, "traced")
-        true = {ALONG: np.array([case.expected])}
-        noise = {} if ruled else own_noise(self.oracle, at_entry(case.question, entry), true)
+        true, error = {ALONG: np.array([case.expected])}, case.got - case.expected
+        known = ruled or (wide is not None and wide.worst == case.worst and _is_same(error, wide))
+        steady = error if is_large(case.question) else None
+        noise = {} if known else own_noise(self.oracle, at_entry(case.question, entry), true, steady)
         if noise and abs(case.got - case.expected) <= CLEAR * SAFETY * noise[ALONG][0]:
             message = (
                 f"the answers at inputs that differ in their last bits are off by {noise[ALONG][0]:.2g} in"
@@ -752,17 +764,27 @@ class Inquiry:
         It is not known otherwise what rounding does inside a function that is no program, or whether a
         library's rules for a long one stay in the range of a precision.
         """
+        return self._beside_float64(case, self._in_float64(case))
+
+    def _in_float64(self, case: CheckResult) -> CheckResult | None:
+        """The verdict at the same inputs in float64; None where there is none."""
         question = case.question
         if self._gradient is not None or question.precision == "float64":
-            return case
+            return None
         given = [question.points[0].inputs[p.name] for p in question.program.params]
         try:
             exact = None if self._exact is self.subject else _entering(self._exact, given, "float64")
             there = self._about(_entering(self.subject, given, "float64"), exact, allowed=self._allowed)
             if not there.subject.draws_alike(given, self.subject.precision):
-                return case
-            wide = there._beside_stops(question.modes, 1.0, None).case  # noqa: SLF001 - of its own class
+                return None
+            return there._beside_stops(question.modes, 1.0, None).case  # noqa: SLF001 - of its own class
         except Exception:  # noqa: BLE001 - a function may take no float64
+            return None
+
+    def _beside_float64(self, case: CheckResult, wide: CheckResult | None) -> CheckResult:
+        """The case, where the verdict in float64 is `wide`."""
+        question = case.question
+        if wide is None:
             return case
         if wide.verdict is Verdict.DISAGREE and wide.kind not in (Class.PRECISION, Class.WRONG_PRIMAL):
             return case if case.verdict is Verdict.DISAGREE else wide

@@ -42,6 +42,12 @@ _BANDS = 4
 _BAND = 12
 """... each for those that are within two to this power of one another."""
 
+_ALIKE = 6
+"""So many of those are enough where they err alike, ..."""
+
+STEADY = 2.0**-6
+"""... up to this share."""
+
 _LANES = 12
 """So many times an answer is asked again at inputs that differ in their last bits."""
 
@@ -526,19 +532,31 @@ def _normwise(precision: Precision, gradient: Mapping[str, Array], accuracy: flo
     return {n: np.full(g.shape, max(share * sizes[n], form.normal)) for n, g in gradient.items()}
 
 
-def own_noise(oracle: FunctionOracle, question: Question, true: Mapping[str, Array]) -> dict[str, Array]:
+def own_noise(
+    oracle: FunctionOracle, question: Question, true: Mapping[str, Array], error: float | None = None
+) -> dict[str, Array]:
     """By how much answers next to the point err to either side of the derivative at the point.
 
     The inputs of those answers differ in their last bits. Rounding errs to both sides. A rule that is wrong
     at the point and right around it errs to neither, and one that is wrong on one side of it errs to one.
+    Where the answer at the point errs by `error`, and the first answers next to it by the same, no more are
+    asked: rounding errs by another amount at each.
     """
     (point,) = question.points
     errors = {name: [np.zeros(np.shape(g))] for name, g in true.items()}
+    ask = oracle.often(question)
     for beside in points_beside(point, 4.0 * FORMATS[question.precision].eps, _LANES):
-        (other,) = oracle.answer(replace(question, points=(beside,)))
+        other = ask(beside)
         if other.status != "ok" or not _has_shapes(other, question):
             continue
         for name, g in products(question, other.gradient).items():
             with np.errstate(invalid="ignore"):
                 errors[name].append(np.nan_to_num(g - true[name], posinf=0.0, neginf=0.0))
+        first = [e for found in errors.values() for e in found[1:]]
+        if error is not None and len(first) == _ALIKE and all(_is_steady(e, error) for e in first):
+            break
     return {name: np.minimum(np.max(e, axis=0), -np.min(e, axis=0)) for name, e in errors.items()}
+
+
+def _is_steady(errors: Array, error: float) -> bool:
+    return bool(np.all(np.abs(errors - error) <= STEADY * abs(error)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -42,6 +42,27 @@ class FunctionOracle(Oracle):
 
     def answer(self, question: Question) -> list[Answer]:
         return [self._at(question, point) for point in question.points]
+
+    def often(self, question: Question) -> Callable[[Point], Answer]:
+        """The answers at many other points; their values may be left out. A gradient that would be compiled
+        at each of them is compiled once.
+        """
+        subject = self._subject
+        is_probed = isinstance(question, ProbedQuestion) and question.modes[-1] == "fwd"
+        is_plain = question.order == 1 and subject.way is None and subject.grad is None and not is_probed
+        if not (is_plain and subject.compiles_anew):
+            return lambda point: self._at(question, point)
+        gradients = subject.gradients(question.weights, subject.precision, question.modes[0])
+        names = [p.name for p in question.program.params]
+
+        def ask(point: Point) -> Answer:
+            try:
+                found = gradients([np.asarray(point.inputs[name]) for name in names])
+            except Exception as error:  # noqa: BLE001 - whatever a function or its derivative raises is its answer
+                return self._refused(error, question.modes)
+            return Answer("ok", (), dict(zip(question.wrt, found, strict=True)))
+
+        return ask
 
     def _at(self, question: Question, point: Point) -> Answer:
         names = [p.name for p in question.program.params]

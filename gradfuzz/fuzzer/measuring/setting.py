@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import keyword
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,8 @@ class Setting:
     modes: tuple[Mode, ...]
     value: float | None
     """The number that is differentiated, as the framework computes it; None where it was not asked."""
+    _traced: list[Graph] = field(default_factory=list)
+    """The function as a graph, once it is known; the settings of other modes share it."""
 
     @classmethod
     def of(cls, subject: Subject, modes: Sequence[Mode], factor: float = 1.0, seed: int = 0) -> Setting:
@@ -66,7 +68,7 @@ class Setting:
         values = tuple(moved(x) if is_float(x.dtype) else x for x in self.values)
         weights = tuple(None if w is None else _drawn(rng, w.shape) for w in self.weights)
         lines = tuple(tuple(_drawn(rng, v.shape) for v in line) for line in self.lines)
-        return replace(self, values=values, weights=weights, lines=lines, value=None)
+        return replace(self, values=values, weights=weights, lines=lines, value=None, _traced=[])
 
     @property
     def inputs(self) -> list[Array]:
@@ -124,7 +126,9 @@ class Setting:
         """The function and the derivative as graphs; `UntraceableError` where there is none."""
         if not any(w is not None for w in self.weights):
             raise UntraceableError("the function returns no floats")
-        return self._graph(self.total), self._graph(self.slope, derivative=True)
+        if not self._traced:
+            self._traced.append(self._graph(self.total))
+        return self._traced[0], self._graph(self.slope, derivative=True)
 
     def _graph(self, f: Callable[..., Any], **how: bool) -> Graph:
         kit = self.subject.framework

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradfuzz.fuzzer.measuring.measure import chosen_modes, combinations
+from gradfuzz.fuzzer.measuring.setting import Setting
 from gradfuzz.fuzzer.measuring.subject import Subject, subject_of
 from gradfuzz.fuzzer.proving.proof import Proof
 from gradfuzz.fuzzer.proving.prove import proved
@@ -52,8 +53,9 @@ def proofs_of(
 ) -> tuple[Proof, ...]:
     """The proofs of all sequences of `modes` up to `order`, low orders first; see `proved`."""
     found: list[Proof] = []
+    known: dict[int, Setting] = {}
     for steps in combinations(order, modes):
         # what stands on a wrong derivative says nothing new
         if not any(p.outcome == "wrong rule" and steps[: len(p.modes)] == p.modes for p in found):
-            found.append(proved(subject, steps, answer=answer, explain=explain))
+            found.append(proved(subject, steps, answer=answer, explain=explain, known=known))
     return tuple(found)

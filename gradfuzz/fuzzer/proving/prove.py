@@ -26,14 +26,23 @@ _STEPS = 100
 """Steps of a function that are looked at."""
 
 
-def proved(subject: Subject, modes: Sequence[Mode], *, answer: bool = True, explain: bool = True) -> Proof:
+def proved(
+    subject: Subject,
+    modes: Sequence[Mode],
+    *,
+    answer: bool = True,
+    explain: bool = True,
+    known: dict[int, Setting] | None = None,
+) -> Proof:
     """The proof of the derivative in `modes` at the inputs of a subject.
 
     Without `answer` the library computes nothing, and only its rule is judged. Without `explain` nobody asks
-    where a wrong rule is wrong.
+    where a wrong rule is wrong. The modes of an order share the function as it was traced, by `known`.
     """
+    known = {} if known is None else known
     try:
-        setting = Setting.of(subject, modes)
+        first = known.setdefault(len(modes), known.get(len(modes)) or Setting.of(subject, modes))
+        setting = replace(first, modes=tuple(modes))
     except Exception as error:  # noqa: BLE001 - whatever a function raises
         return Proof(tuple(modes), "open", reason=_words(error))
     proof, function, rule = _of_rule(setting)

@@ -26,7 +26,7 @@ from gradfuzz.errors import EvaluationError, NotDifferentiableError, TripLimitEr
 from gradfuzz.fuzzer.results.finding import Reason
 from gradfuzz.fuzzer.tolerance.alternatives import LOSSY, written_otherwise
 from gradfuzz.fuzzer.tolerance.beyond_range import BeyondRangeNamespace
-from gradfuzz.fuzzer.tolerance.lanes import DRAWN, FEW, LANES
+from gradfuzz.fuzzer.tolerance.lanes import DRAWN, FEW, LANES, spread
 from gradfuzz.fuzzer.tolerance.perturbed import (
     A_FEW,
     EPS,
@@ -411,12 +411,11 @@ def _measured(
             noises.append(np.zeros(array.shape))
             continue
         lanes = array[..., point * namespace.lanes : (point + 1) * namespace.lanes]
-        exact, spread = lanes[..., 0], np.zeros(lanes.shape[:-1])
+        exact = lanes[..., 0]
         with np.errstate(invalid="ignore"):  # two infinities
-            for k in range(1, namespace.lanes):
-                np.maximum(spread, np.abs(lanes[..., k] - exact), out=spread)
+            apart = spread(lanes)
         values.append(exact.copy() if namespace.lanes < LANES else exact)
-        noises.append(np.where(np.isfinite(spread), spread * namespace.scale, np.inf))
+        noises.append(np.where(np.isfinite(apart), apart * namespace.scale, np.inf))
     return values, noises
 
 
@@ -427,7 +426,8 @@ def _likely(gradient: Sequence[Array], namespace: PerturbedNamespace) -> tuple[l
         exact = lanes[..., 0]
         with np.errstate(all="ignore"):  # what leaves the range says nothing
             strays = [lanes[..., k] - exact for k, drawn in enumerate(FEW) if 0 < drawn < DRAWN]
-            likely.append(_as_of_its_line(namespace.scale * np.max(np.abs(strays), axis=0)))
+            most = functools.reduce(np.maximum, map(np.abs, strays))
+            likely.append(_as_of_its_line(namespace.scale * most))
             size = float(np.vdot(exact, exact)) or 1.0
             tilts.append(max(namespace.scale * abs(float(np.vdot(stray, exact))) / size for stray in strays))
     return likely, tilts
@@ -437,11 +437,16 @@ def _as_of_its_line(noise: Array) -> Array:
     """Noise that few lanes measured, at least a quarter of what its row and column suggest; 0 where nothing
     is rounded. By chance all draws of one entry among a million are small.
     """
-    if noise.ndim < 2 or not noise.size or not np.all(np.isfinite(noise)):
+    if noise.ndim < 2 or not noise.size:
         return noise
     rows = noise.reshape(-1, noise.shape[-1])
-    suggested = np.outer(rows.mean(axis=1), rows.mean(axis=0)) * (0.25 / (float(np.mean(rows)) or 1.0))
-    return np.where(noise > 0.0, np.maximum(noise, suggested.reshape(noise.shape)), 0.0)
+    by_row = rows.mean(axis=1)
+    if not np.all(np.isfinite(by_row)):
+        return noise
+    suggested = np.outer(by_row, rows.mean(axis=0) * (0.25 / (float(np.mean(by_row)) or 1.0)))
+    np.maximum(rows, suggested, out=suggested)
+    suggested[rows == 0.0] = 0.0
+    return suggested.reshape(noise.shape)
 
 
 def _out_of_proportion(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ FEW = (0, 1, 2, 6)
 
 MANY = 2**14
 """Sums over so many numbers, and products made of as many, are perturbed as a whole."""
+
+_BLOCK = 2**16
+"""Arrays of more numbers are looked at part by part."""
 
 _INEXACT = "dD"
 """NumPy's letters of float64 and complex128: comparing letters takes a third of comparing dtypes."""
@@ -62,6 +66,25 @@ def per_point(x: Array) -> Array:
     """The same lanes with an axis of points before them."""
     lanes = lanes_in(x.shape[-1])
     return x.reshape(*x.shape[:-1], x.shape[-1] // lanes, lanes)
+
+
+def spread(lanes: Array) -> Array:
+    """How far the other lanes, the last axis, are from the first one at most."""
+    exact = lanes[..., 0]
+    found, apart = np.zeros(exact.shape), np.empty(exact.shape, exact.dtype)
+    sizes = np.empty(exact.shape) if is_complex(exact) else apart
+    for k in range(1, lanes.shape[-1]):
+        np.abs(np.subtract(lanes[..., k], exact, out=apart), out=sizes)
+        np.maximum(found, sizes, out=found)
+    return found
+
+
+def in_blocks(x: Array) -> Iterator[Array]:
+    """The parts of an array along its longest axis but the last, small enough for a processor's cache."""
+    longest = int(np.argmax(x.shape[:-1])) if x.ndim > 1 else 0
+    rows = np.moveaxis(x, longest, 0) if x.ndim > 1 else x[np.newaxis]
+    step = max(1, _BLOCK * len(rows) // max(x.size, 1))
+    return (rows[k : k + step] for k in range(0, len(rows), step))
 
 
 def of_exact(x: Array) -> Array:

@@ -39,10 +39,12 @@ from gradfuzz.fuzzer.tolerance.lanes import (
     MANY,
     Array,
     has_lanes,
+    in_blocks,
     is_complex,
     joined,
     lanes_last,
     per_point,
+    spread,
 )
 from gradfuzz.fuzzer.tolerance.perturbed_complex import ComplexLanes
 from gradfuzz.fuzzer.tolerance.perturbed_linalg import LinalgLanes
@@ -50,11 +52,11 @@ from gradfuzz.fuzzer.tolerance.perturbed_tensors import TensorLanes
 from gradfuzz.oracles.device import operand_roundings
 from gradfuzz.programs.arithmetic.elementwise import composed, numpy_function
 from gradfuzz.programs.arithmetic.namespace import Namespace
-from gradfuzz.programs.arithmetic.numpy_namespace import index_key
+from gradfuzz.programs.arithmetic.numpy_namespace import index_key, numbers_of
 from gradfuzz.programs.arithmetic.object_namespace import OutOfRangeError, UndecidedError
 from gradfuzz.programs.language.axes import normalize_axes
 from gradfuzz.programs.language.functions import Function
-from gradfuzz.programs.language.precision import FORMATS, Precision, rounded
+from gradfuzz.programs.language.precision import FORMATS, Precision, all_rounded, rounded
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
 
 EPS: Mapping[Precision, float] = {name: max(f.roundoff, 2.0**-40) for name, f in FORMATS.items()}
@@ -216,11 +218,15 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         return np.full(self.width, number)
 
     def array(self, value: ArrayConst) -> Array:
+        if value.dtype == "float":
+            numbers = all_rounded(numbers_of.get(value), self.precision)
+            for beyond in np.flatnonzero(np.isinf(numbers)).tolist():
+                self.constant(value.values[beyond].value)
+            return self.inputs([numbers.reshape(value.shape)] * self.points)
         entries = [c.value for c in value.values]
-        if value.dtype in ("int", "bool"):
+        if value.dtype != "complex":
             return np.array(entries, np.int64 if value.dtype == "int" else np.bool_).reshape(value.shape)
-        dtype = np.float64 if value.dtype == "float" else np.complex128
-        rows = np.array([self.constant(v) for v in entries], dtype)
+        rows = np.array([self.constant(v) for v in entries], np.complex128)
         return rows.reshape(*value.shape, self.width)
 
     def inputs(self, values: Sequence[Array]) -> Array:
@@ -269,21 +275,22 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         large = [x for x in self.seen if x.size > _POOL]
         small = [x.reshape(-1, self.width) for x in self.seen if x.size <= _POOL]
         self.seen, self._held = [], 0
+        met, room = self._met, A_FEW if self._few else 0.0
         for rows in [*large, *([np.concatenate(small)] if small else [])]:
-            by_point = per_point(rows)
-            exact = by_point[..., 0]
-            sizes, spread = np.abs(exact), np.zeros(exact.shape)
-            with np.errstate(invalid="ignore"):  # of two infinities; constants may be infinite
-                for lane in range(1, by_point.shape[-1]):
-                    np.maximum(spread, np.abs(by_point[..., lane] - exact), out=spread)
-            axes = tuple(range(exact.ndim - 1))
-            # In the target, what cancels is as large as its noise, even where the exact lane is near 0.
-            at_least = np.where(sizes == 0.0, 1.0, np.maximum(sizes, spread * self.scale))
-            met, room = self._met, A_FEW if self._few else 0.0
-            met.smallest = np.minimum(met.smallest, at_least.min(axis=axes, initial=1.0))
-            met.largest = np.maximum(met.largest, sizes.max(axis=axes, initial=1.0))
-            met.strayed |= np.count_nonzero(spread > SMALL * sizes, axis=axes) > room * sizes[..., 0].size
-        return self._met
+            far: Any = 0
+            for block in in_blocks(rows):
+                by_point = per_point(block)
+                exact = by_point[..., 0]
+                with np.errstate(invalid="ignore"):  # of two infinities; constants may be infinite
+                    sizes, apart = np.abs(exact), spread(by_point)
+                axes = tuple(range(exact.ndim - 1))
+                # In the target, what cancels is as large as its noise, even where the exact lane is near 0.
+                at_least = np.where(sizes == 0.0, 1.0, np.maximum(sizes, apart * self.scale))
+                met.smallest = np.minimum(met.smallest, at_least.min(axis=axes, initial=1.0))
+                met.largest = np.maximum(met.largest, sizes.max(axis=axes, initial=1.0))
+                far = far + np.count_nonzero(apart > SMALL * sizes, axis=axes)
+            met.strayed |= far > room * (rows.size // self.width)
+        return met
 
     def _by_part(self, function: Callable[[Array], Array], x: Array) -> Array:
         """`function` of x; for a complex x, of each part."""
@@ -480,8 +487,11 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         """A product of arrays that adds up `count` terms for each entry. `product` is that of plain ones."""
         sizes = [product(*(np.abs(x[..., k]) for x in operands)) for k in range(0, self.width, self.lanes)]
         total = np.empty((self.width, *sizes[0].shape), np.result_type(*operands))
-        for k, lane in enumerate(total):
+        is_one = not any(x.strides[-1] for x in operands)  # of inputs and constants all lanes are the same
+        for k, lane in enumerate(total[:1] if is_one else total):
             lane[...] = product(*(np.ascontiguousarray(x[..., k]) for x in operands))
+        if is_one:
+            total[1:] = total[0]
         return self._of_norms(lanes_last(total), np.stack(sizes, axis=-1), count)
 
     def sum(self, x: Array, *, axis: Any, keepdims: bool) -> Array:

@@ -51,6 +51,9 @@ _ON_LINES = 2**14
 _ONE_BY_ONE = 2**12
 """So many products are added up without any rounding."""
 
+_HALVED = 2**16
+"""More products than these are added up in pairs first."""
+
 _BITS = 20
 """The weights have so many bits, or those of the dtype."""
 
@@ -68,6 +71,10 @@ def entries_of(question: Question) -> int:
 def signs(shape: Sequence[int], rng: np.random.Generator, precision: Precision) -> Array:
     """Random numbers of either sign between 1/2 and 1, exact in a precision."""
     bits = min(_BITS, round(-math.log2(FORMATS[precision].roundoff)) - 1)
+    if math.prod(shape) > _ON_LINES:  # one draw for the size and the sign
+        drawn = rng.integers(-(2 ** (bits - 1)), 2 ** (bits - 1), shape, np.int32) * 2.0**-bits
+        drawn += np.copysign(0.5, drawn)
+        return np.asarray(drawn)
     sizes = rng.integers(2 ** (bits - 1), 2**bits, shape) / 2.0**bits
     return np.asarray(sizes * rng.choice([-1.0, 1.0], shape))
 
@@ -81,24 +88,33 @@ def probed(question: Question, tolerance: Tolerance) -> ProbedQuestion:
         known = {n: tolerance.noise[n] + unit * np.abs(tolerance.gradient[n]) for n in shapes}
         # Where each entry may change by any amount, the answer is asked all the same, and nothing follows.
         allowed = known if any(np.any(np.isfinite(a)) for a in known.values()) else allowed
-    exponents = {n: np.frexp(a)[1].astype(np.int64) for n, a in allowed.items()}
+    exponents = {n: np.frexp(a)[1] for n, a in allowed.items()}
     half = FORMATS[question.precision].roundoff > FORMATS["float32"].roundoff
     spread = _SPREAD_OF_HALF if half else _SPREAD
     rng = np.random.default_rng(seed_of(question.points[0].inputs.values()))
 
     def drawn(weights: Mapping[str, Array]) -> Probe:
-        return {n: signs(shapes[n], rng, question.precision) * w for n, w in weights.items()}
+        is_drawn = ((n, w, w.size <= _ON_LINES or np.any(w)) for n, w in weights.items())
+        return {
+            n: signs(shapes[n], rng, question.precision) * w if some else np.zeros(w.shape)
+            for n, w, some in is_drawn
+        }
 
     probes = [drawn({n: a == 0.0 for n, a in allowed.items()})]
     some = {n: (a > 0.0) & np.isfinite(a) for n, a in allowed.items()}
-    bands = {n: np.where(some[n], exponents[n] // spread, np.iinfo(np.int64).max) for n in shapes}
-    several = sorted({int(b) for n in shapes for b in np.unique(bands[n][some[n]])})
+    several = sorted({b for n in shapes for b in _bands(exponents[n][some[n]], spread)})
     for band in several:
-        weights = {
-            n: np.where(bands[n] == band, np.ldexp(1.0, band * spread - exponents[n]), 0.0) for n in shapes
-        }
+        below = {n: exponents[n] - band * spread for n in shapes}
+        there = {n: some[n] & (e >= 0) & (e < spread) if several[1:] else some[n] for n, e in below.items()}
+        weights = {n: np.where(there[n], np.ldexp(1.0, -e), 0.0) for n, e in below.items()}
         probes += [drawn(weights) for _ in range(_PROBES)]
     return ProbedQuestion.of(question, [p for p in probes if any(np.any(w) for w in p.values())])
+
+
+def _bands(exponents: Array, spread: int) -> list[int]:
+    """In which bands of this width there are exponents: mostly it is one."""
+    ends = [int(find(exponents)) // spread for find in (np.min, np.max)] if exponents.size else []
+    return ends[:1] if len({*ends}) < 2 else [int(one) for one in np.unique(exponents // spread)]
 
 
 def suspicious(case: CheckResult) -> bool:
@@ -251,9 +267,12 @@ def products(question: Question, gradient: Mapping[str, Array]) -> dict[str, Arr
 def _total(probe: Probe, gradient: Mapping[str, Array], wrt: Sequence[str]) -> float:
     terms: list[float] = []
     for name in wrt:
-        there = probe[name] != 0.0
-        products = probe[name][there] * np.asarray(gradient[name], np.float64)[there]
-        # NumPy adds up pairs: of many numbers it loses less than their products have lost.
+        weights, numbers = _there(probe[name], np.asarray(gradient[name], np.float64))
+        products = weights * numbers
+        while products.size > _HALVED:  # a few additions lose less than the products have lost
+            half = (products.size + 1) // 2
+            products[: products.size - half] += products[half:]
+            products = products[:half]
         terms += (
             products.tolist()
             if products.size <= _ONE_BY_ONE
@@ -269,15 +288,23 @@ def noise_of(question: Question, tolerance: Tolerance) -> Mapping[str, Array]:
     if ALONG in tolerance.noise:
         return {ALONG: tolerance.noise[ALONG]}
     unit = unit_roundoff(question.precision)
-    single = {n: tolerance.noise[n] + unit * np.abs(tolerance.gradient.get(n, 0.0)) for n in question.wrt}
-    sums = [sum(_weighed(w[n], single[n]) for n in question.wrt) for w in question.probes]
+    sizes = {n: np.abs(tolerance.gradient.get(n, np.zeros(tolerance.noise[n].shape))) for n in question.wrt}
+
+    def weighed(weights: Array, *parts: Array) -> float:
+        own, noise, size = _there(weights, *parts)
+        own = np.abs(own)
+        return float(np.dot(own, noise)) + unit * float(np.dot(own, size))
+
+    sums = [sum(weighed(w[n], tolerance.noise[n], sizes[n]) for n in question.wrt) for w in question.probes]
     return {ALONG: np.array(sums)}
 
 
-def _weighed(weights: Array, noise: Array) -> float:
-    """The sum of the noise of the entries that have a weight."""
+def _there(weights: Array, *parts: Array) -> list[Array]:
+    """The weights that are not 0, and the numbers that have them, in one row each."""
+    if np.count_nonzero(weights) == np.size(weights):
+        return [np.ravel(x) for x in (weights, *parts)]
     there = weights != 0.0
-    return float(np.sum(np.abs(weights[there]) * noise[there]))
+    return [x[there] for x in (weights, *parts)]
 
 
 # One entry of the part that it reaches ----------------------------------------------------------------------

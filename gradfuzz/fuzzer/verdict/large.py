@@ -28,11 +28,11 @@ from gradfuzz.fuzzer.tolerance.lanes import FEW, LANES
 from gradfuzz.fuzzer.tolerance.perturbed import turned, unit_roundoff
 from gradfuzz.fuzzer.verdict.along import at_entry, noise_of, products, signs
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, ProbedQuestion, Question, Truth
-from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
+from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace, numbers_of
 from gradfuzz.programs.evaluation.interpret import arguments_of, evaluate, interpret
 from gradfuzz.programs.graphs.graph import Equation, Graph, numbers_in
 from gradfuzz.programs.graphs.lower import lower
-from gradfuzz.programs.language.precision import Precision, is_float, rounded
+from gradfuzz.programs.language.precision import Precision, all_rounded, is_float, rounded
 from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.recent import Recent
 from gradfuzz.programs.language.syntax import ArrayConst
@@ -125,9 +125,8 @@ class _Float64(NumpyNamespace):
         return super().constant(rounded(value, self._rounded_to))
 
     def array(self, value: ArrayConst) -> Any:
-        if value.dtype == "float" and self._rounded_to in ("float64", "float32"):
-            entries = np.array([entry.value for entry in value.values])
-            return entries.astype(self._rounded_to).astype(np.float64).reshape(value.shape)
+        if value.dtype == "float":
+            return all_rounded(numbers_of.get(value), self._rounded_to).reshape(value.shape)
         return super().array(value)
 
 

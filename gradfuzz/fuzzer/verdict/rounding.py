@@ -222,8 +222,9 @@ def points_beside(point: Point, most: float, count: int) -> Iterator[Point]:
         moved = {name: np.asarray(x) for name, x in point.inputs.items()}
         for name, x in moved.items():
             if is_float(x.dtype):
-                steps = rng.integers(-8, 9, x.shape) * most / 8
-                moved[name] = (x.astype(np.float64) * (1.0 + steps)).astype(x.dtype)
+                factors = np.asarray(rng.integers(-8, 9, x.shape) * (most / 8.0))
+                factors += 1.0
+                moved[name] = (x * factors).astype(x.dtype, copy=False)
         yield Point(moved)
 
 

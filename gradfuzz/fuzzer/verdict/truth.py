@@ -14,10 +14,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradfuzz.fuzzer.verdict.kinks import slopes_across
-from gradfuzz.oracles.base import Array, Doubt, ProbedQuestion, Question, Reference, Sides, Truth, output_key
+from gradfuzz.oracles.base import (
+    Array,
+    Doubt,
+    Point,
+    ProbedQuestion,
+    Question,
+    Reference,
+    Sides,
+    Truth,
+    output_key,
+)
 from gradfuzz.oracles.references.arb import ArbReference
 from gradfuzz.oracles.references.finite_differences import MpmathReference
-from gradfuzz.programs.language.recent import Latest
+from gradfuzz.programs.language.recent import Latest, Recent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,7 +172,7 @@ def question_key(question: Question, *, probes: bool = True) -> tuple[object, ..
     asked = question.probes if probes and isinstance(question, ProbedQuestion) else ()
     return (
         *(question.program, question.precision, question.wrt, question.order),
-        tuple(_bytes(p.inputs[q.name]) for p in question.points for q in question.program.params),
+        tuple(_inputs.get(p)[q.name] for p in question.points for q in question.program.params),
         tuple(None if w is None else _bytes(w) for w in question.weights),
         tuple(_bytes(question.directions[name]) for name in along),
         tuple(_bytes(array) for probe in asked for array in probe.values()),
@@ -173,3 +183,10 @@ def _bytes(array: Array) -> bytes:
     """What tells an array from others: its bytes, or a hash of many."""
     told = array.tobytes()
     return told if len(told) <= _HASHED else hashlib.blake2b(told).digest()
+
+
+def _of_inputs(point: Point) -> dict[str, bytes]:
+    return {name: _bytes(x) for name, x in point.inputs.items()}
+
+
+_inputs = Recent(_of_inputs, 8)

@@ -21,6 +21,7 @@ from gradfuzz.programs.arithmetic.namespace import Namespace
 from gradfuzz.programs.arithmetic.tensor_numpy import TensorArrays, TensorNumpy, methods
 from gradfuzz.programs.language.functions import Function
 from gradfuzz.programs.language.precision import FORMATS, HALF, Precision
+from gradfuzz.programs.language.recent import Recent
 from gradfuzz.programs.language.syntax import ArrayConst, ParamValue
 
 _DTYPES: dict[ParamValue, Any] = {"int": np.int64, "bool": np.bool_}
@@ -31,6 +32,14 @@ def index_key(pattern: ParamValue, indices: Sequence[int]) -> tuple[int | slice,
     assert isinstance(pattern, tuple), "the type checker lets no other pattern through"
     rest = iter(indices)
     return tuple(next(rest) if entry == "at" else slice(entry[1], entry[2]) for entry in pattern)  # type: ignore[index]
+
+
+def _numbers_of(value: ArrayConst) -> Any:
+    return np.array([entry.value for entry in value.values], np.float64)
+
+
+numbers_of = Recent(_numbers_of, 4)
+"""The entries of a constant array of floats, in a row that nobody writes into."""
 
 
 class ArrayNamespace(TensorArrays, Namespace):
@@ -125,6 +134,12 @@ class NumpyNamespace(LinalgNumpy, TensorNumpy, ArrayNamespace):
             return self.dtype(value)
         with np.errstate(over="ignore"):
             return self.dtype(value)
+
+    def array(self, value: ArrayConst) -> Any:
+        if value.dtype != "float" or self.precision in HALF:
+            return super().array(value)
+        with np.errstate(over="ignore", under="ignore"):
+            return numbers_of.get(value).astype(self.dtype).reshape(value.shape)
 
     def decide(self, predicate: Any) -> bool:
         return bool(predicate)

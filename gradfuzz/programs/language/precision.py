@@ -78,3 +78,11 @@ def rounded(value: float | int, precision: Precision) -> float:
         return float(value)
     with np.errstate(over="ignore", under="ignore"):
         return float(FORMATS[precision].dtype.type(value))
+
+
+def all_rounded(values: np.ndarray[Any, np.dtype[np.float64]], precision: Precision) -> Any:
+    """The same of an array of numbers, in float64."""
+    if precision not in ("float64", "float32"):
+        return np.array([rounded(value, precision) for value in values.tolist()], np.float64)
+    with np.errstate(over="ignore", under="ignore"):
+        return values.astype(precision).astype(np.float64)

@@ -54,6 +54,8 @@ class Const:
 
     @property
     def dtype(self) -> DType:
+        if type(self.value) is float:  # most are
+            return "float"
         if isinstance(self.value, bool):
             return "bool"
         if isinstance(self.value, int):
@@ -72,10 +74,18 @@ class Const:
         return self.dtype, self.value.hex() if isinstance(self.value, float) else str(self.value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Const) and self._key() == other._key()
+        if not isinstance(other, Const):
+            return False
+        a, b = self.value, other.value
+        plainly = type(a) is float and type(b) is float and a == b and a != 0.0
+        return plainly or self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash(self.value) if self.value == self.value else 0  # NaN has a hash by identity
+
+
+_HASHED = 16
+"""So many entries tell most arrays apart: a program is hashed more often than it is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +96,9 @@ class ArrayConst:
     shape: tuple[int, ...]
     values: tuple[Const, ...]
     line: int = field(default=0, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, self.shape, self.values[:_HASHED]))
 
 
 @dataclass(frozen=True, slots=True)

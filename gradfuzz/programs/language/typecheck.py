@@ -170,8 +170,10 @@ def _array_type(array: syntax.ArrayConst) -> Type:
         if len(array.values) != math.prod(array.shape):
             fail(f"an array constant of shape {array.shape} has {len(array.values)} entries")
         for value in array.values:
-            _check_const(value)
-            if value.dtype != array.dtype:
+            dtype = value.dtype
+            if dtype != "float":
+                _check_const(value)
+            if dtype != array.dtype:
                 fail(f"an array constant of dtype {array.dtype} has the entry {value.value!r}")
     except ProgramTypeError as error:
         raise (error if error.line else ProgramTypeError(str(error), line=array.line)) from None

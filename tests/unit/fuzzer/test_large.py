@@ -5,6 +5,7 @@ Gradients are those of sums of tanh, which NumPy computes; the mistakes are plan
 
 from __future__ import annotations
 
+import math
 import resource
 import sys
 import time
@@ -14,10 +15,15 @@ import numpy as np
 import pytest
 
 from gradfuzz.errors import UsageError
+from gradfuzz.fuzzer.questions.weighted import plain_question
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.fuzzer.tolerance import perturbed
-from gradfuzz.fuzzer.tolerance.lanes import LANES
+from gradfuzz.fuzzer.tolerance.lanes import LANES, in_blocks, spread
 from gradfuzz.fuzzer.tolerance.perturbed import PerturbedNamespace
+from gradfuzz.fuzzer.verdict.along import products, signs
+from gradfuzz.oracles.base import ALONG, Point, ProbedQuestion
+from gradfuzz.programs import parse
+from gradfuzz.programs.language.precision import FORMATS
 from gradfuzz.testing import GradientMismatch, check_gradient, measure_gradient
 
 Array = np.ndarray[Any, Any]
@@ -223,3 +229,67 @@ def test_an_entry_that_is_off_together_with_all_others_is_found(share: float) ->
         grad=lambda x: share * x / (x.size * np.sqrt(np.mean(x * x))),
     )
     assert found.verdict is (Verdict.AGREE if share == 1.0 else Verdict.DISAGREE)
+
+
+def test_lanes_are_looked_at_part_by_part() -> None:
+    x = RNG.normal(size=(3, 40_000, LANES))
+    assert np.array_equal(np.concatenate(list(in_blocks(x)), axis=0), np.moveaxis(x, 1, 0))
+    assert len(list(in_blocks(x))) > 1
+    assert np.array_equal(spread(x), np.max(np.abs(x - x[..., :1]), axis=-1))
+    z = x[:2, :5] + 1j * x[1:, 5:10]
+    assert np.array_equal(spread(z), np.max(np.abs(z - z[..., :1]), axis=-1))
+
+
+def test_weights_of_either_sign_are_exact_and_of_one_size() -> None:
+    for precision in FORMATS:
+        drawn = signs((200, 100), np.random.default_rng(0), precision)
+        assert np.min(np.abs(drawn)) >= 0.5
+        assert np.max(np.abs(drawn)) <= 1.0
+        assert np.array_equal(drawn.astype(precision).astype(np.float64), drawn)
+        assert 0.45 < np.mean(drawn > 0.0) < 0.55
+        assert abs(np.mean(np.abs(drawn)) - 0.75) < 0.01
+
+
+def test_products_of_many_entries_are_added_up_exactly() -> None:
+    x = RNG.normal(size=(3, 100_001))
+    program = parse("def f(x: float[3, 100001]):\n    return sum(x)")
+    question = plain_question(program, [Point({"x": x})], "float64", None, ("rev",))
+    weights = np.where(RNG.random(x.shape) < 0.1, 0.0, signs(x.shape, RNG, "float64"))
+    for w in (weights, np.where(weights == 0.0, 0.5, weights)):
+        (found,) = products(ProbedQuestion.of(question, [{"x": w}]), {"x": x})[ALONG]
+        assert abs(found - math.fsum((w * x).ravel().tolist())) < 1e-13 * np.sqrt(np.sum((w * x) ** 2))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_mistake_that_stays_is_asked_about_a_few_times(dtype: str) -> None:
+    """What is wrong by the same at other last bits is no rounding; thirteen times were asked before."""
+    x, w = RNG.normal(size=(4, 400)).astype(dtype) / 20, RNG.normal(size=(400, 250)).astype(dtype)
+    asked: list[str] = []
+
+    def wrong(w: Array) -> Array:
+        asked.append(w.dtype.name)
+        found = slopes(x, w)
+        found[17, 101] *= 1.5
+        return found
+
+    with pytest.raises(GradientMismatch, match=r"by w\[17, 101\]"):
+        check_gradient(layer(x), w, grad=wrong, modes="rev")
+    assert len(asked) <= 7, asked
+
+
+def test_an_error_that_other_last_bits_change_is_asked_about_as_often_as_before() -> None:
+    """A plant beside the answers that are enough: errors to both sides are rounding."""
+    x, w = RNG.normal(size=(4, 400)) / 20, RNG.normal(size=(400, 250))
+    first = slopes(x, w)[17, 101]
+
+    def unsteady(v: Array) -> Array:
+        found = slopes(x, v)
+        is_odd = int(np.float64(v[0, 0]).view(np.int64)) % 2 == 1
+        if np.array_equal(v, w) or is_odd:
+            found[17, 101] += 0.5 * first
+        else:
+            found[17, 101] -= 0.5 * first
+        return found
+
+    found = measure_gradient(layer(x), w, grad=unsteady, modes="rev")
+    assert found.verdict is Verdict.INCONCLUSIVE, found
