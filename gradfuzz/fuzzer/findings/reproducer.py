@@ -38,7 +38,7 @@ def reproducer_input(candidate: Candidate, case: CheckResult, target: Oracle) ->
     """What the scripts show of the candidate at the point of `case`."""
     point, truth = finding_point(case), case.truth
     question = candidate.question([] if target.traits.batched else [case.point.inputs])
-    if case.kind is Class.WRONG_PRIMAL or (case.kind is Class.WRONG_DTYPE and _of_an_output(case)):
+    if case.kind is Class.WRONG_PRIMAL or (case.kind in _MEASURES and _of_an_output(case)):
         question = replace(question, modes=())
     across: list[Mapping[str, Array]] | None = None
     if truth is not None and truth.kink and truth.left is not None and question.order == 1:
@@ -51,9 +51,11 @@ def reproducer_input(candidate: Candidate, case: CheckResult, target: Oracle) ->
 
 
 def _of_an_output(case: CheckResult) -> bool:
-    """Whether it is an output that has another dtype than the question's."""
-    outputs = zip(case.answer.values, case.question.weights, strict=False)
-    return any(w is not None and np.asarray(y).dtype != np.dtype(case.question.precision) for y, w in outputs)
+    """Whether it is an output that has another shape than the program's, or another dtype than the
+    question's.
+    """
+    outputs, dtype = zip(case.answer.values, case.question.weights, strict=False), case.question.precision
+    return any(w is not None and (np.shape(y), np.asarray(y).dtype) != (w.shape, dtype) for y, w in outputs)
 
 
 def reproducer(candidate: Candidate, case: CheckResult, target: Oracle) -> str:

@@ -254,3 +254,16 @@ def test_the_script_about_an_input_without_entries_runs_the_function(tmp_path: P
     case, _ = check_question(asked, [way]).cases
     done = run_script(reproducer(Candidate.of(asked, together=True), case, way), tmp_path)
     assert (case.verdict.value == "crashed") is (done.returncode == 1), done.stdout
+
+
+def test_the_script_about_an_output_of_another_shape_compares_the_outputs(tmp_path: Path) -> None:
+    """Torch 2.13 maps lstsq of a vector to a matrix of one column; the derivative has the right number."""
+    pytest.importorskip("torch")
+    program = parse('def f(x: "float[1, 1]", y: "float[1]"):\n    return lstsq(x, y)\n')
+    (way,) = resolve("torch:grad_of_vmap")
+    asked = question(program, points({"x": [[0.5]], "y": [0.5]}), ("fwd",), ("x",))
+    (case,) = check_question(asked, [way]).cases
+    done = run_script(reproducer(Candidate.of(asked, together=True), case, way), tmp_path)
+    assert (case.verdict.value == "disagree") is (done.returncode == 1), done.stdout
+    if done.returncode:
+        assert "output 0: the shape is (1, 1), not (1,)" in done.stdout
