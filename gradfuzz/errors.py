@@ -109,7 +109,8 @@ class UntraceableError(GradfuzzError):
 
     `detached` says that its gradient may be meant to differ from the derivative of its value: by a
     convention of the library, or where it is `stopped`, in words of its own (stop_gradient, detach, no_grad).
-    `program` is what such a function computes all the same, None where that is not known.
+    `program` is what such a function computes all the same, None where that is not known. `local` says why
+    that may hold next to the arguments alone: Python was told numbers of them. It is "" elsewhere.
     """
 
     def __init__(self, reason: str, *, detached: bool = False, stopped: bool = False) -> None:
@@ -118,6 +119,7 @@ class UntraceableError(GradfuzzError):
         self.detached = detached or stopped
         self.stopped = stopped
         self.program: Any = None
+        self.local = ""
 
     def beside(self, other: UntraceableError) -> UntraceableError:
         """The same of a function that is no program either, for the reason of `other`."""

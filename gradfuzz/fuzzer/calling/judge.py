@@ -113,7 +113,7 @@ def _judged(
         for steps in modes:
             if len(steps) > 1 and not failed.isdisjoint({"rev", *steps}):
                 continue  # it is measured on the first derivative
-            for factor in factors:
+            for factor in (f for f in factors if f == 1.0 or inquiry.ends(f)):
                 one = _asked(inquiry, steps, factor)
                 if _is_refused(one.case, library, inquiry.oracle.failure):
                     lacks[steps] = one.case.message

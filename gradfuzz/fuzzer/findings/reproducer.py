@@ -54,7 +54,8 @@ def _of_an_output(case: CheckResult) -> bool:
     """Whether it is an output that has another shape than the program's, or another dtype than the
     question's.
     """
-    outputs, dtype = zip(case.answer.values, case.question.weights, strict=False), case.question.precision
+    outputs = zip(case.answer.values, case.question.weights, strict=False)
+    dtype = np.dtype(case.question.precision)
     return any(w is not None and (np.shape(y), np.asarray(y).dtype) != (w.shape, dtype) for y, w in outputs)
 
 

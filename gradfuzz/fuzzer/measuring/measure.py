@@ -23,6 +23,7 @@ from gradfuzz.fuzzer.measuring.numeric import (
     numeric_truth,
     own_noise,
     probed_by_size,
+    sizes_of,
     stand_in,
     where_smooth,
 )
@@ -41,6 +42,7 @@ from gradfuzz.fuzzer.verdict.along import (
     located,
     noise_of,
     of_entry,
+    signs,
     told,
 )
 from gradfuzz.fuzzer.verdict.checking import LazyAnswers, check_answers, check_entry
@@ -63,6 +65,9 @@ FACTORS = (0.75, 1.25)
 """Factors of all inputs for points around a point: structure such as symmetry is kept, and so are signs. A
 loop that stops by value may not stop at other factors.
 """
+
+_NEAR = 2.0**-10
+"""So far from the arguments, as a share of them, a program that decides by numbers has to be the function."""
 
 _REACH = (0.25, 2.0)
 """Differences of a function reach to these factors of an input."""
@@ -299,6 +304,7 @@ class Inquiry:
 
     def _recorded(self, outputs: Sequence[Array]) -> Program | None:
         self.untraced = self._hidden = ""
+        self._local = ""
         values, precision = self._exact.in_full(), self._exact.precision
         is_plain = all(x is i.value for x, i in zip(values, self._exact.inputs, strict=True))
         about = self._exact.call, values, None if is_plain else precision
@@ -324,6 +330,7 @@ class Inquiry:
         except UntraceableError as error:
             self._hidden = error.reason if error.detached else ""
             self.stopped = error.reason if error.stopped else ""
+            self._local = error.local
             if error.program is None:
                 raise
             program: Program = error.program
@@ -338,7 +345,15 @@ class Inquiry:
         if [(t.is_float, t.sizes) for t in typed.outputs] != [(is_float(y.dtype), y.shape) for y in outputs]:
             raise UntraceableError("the traced program has other outputs")
         factors = (1.0, *(factor for factor in FACTORS if self.ends(factor, program)))
-        points = [self._point(program, factor) for factor in factors]
+        wrong = self._differs(program, [self._point(program, factor) for factor in factors])
+        self._local = self._local or wrong
+        if self._local and (
+            self.subject.precision != "float64" or self._differs(program, self._beside(program))
+        ):
+            raise UntraceableError(self._local)
+
+    def _differs(self, program: Program, points: Sequence[Point]) -> str:
+        """How a program differs from the function at these points; "" where it does not."""
         question = weighted_question(program, points, self.subject.precision, ())
         oracle = FunctionOracle(self._exact)
         answers = oracle.answer(question)
@@ -346,20 +361,32 @@ class Inquiry:
         share = FORMATS[self.subject.precision].half_of_the_digits if is_large(question) else None
         computes = functools.partial(_computes, program, self.subject.precision, share=share)
         if all(map(computes, points, answers)):
-            return
+            return ""
+        wrong: list[str] = []
         for confirm in (False, True):  # the second reference only where the first disagrees
             cases = self._evaluator.cases(oracle.name, question, answers, confirm=confirm)
             wrong = [case.message for case in cases if case.verdict is Verdict.DISAGREE]
             if not wrong:
-                return
-        raise UntraceableError(f"the traced program computes something else: {wrong[0]}")
+                return ""
+        return f"the traced program computes something else: {wrong[0]}"
+
+    def _beside(self, program: Program) -> list[Point]:
+        """Points next to the arguments, to either side of them along two lines."""
+        here, rng, points = self._point(program).inputs, np.random.default_rng(0), []
+        for _ in range(2):
+            floats = {n: x for n, x in here.items() if is_float(x.dtype)}
+            moves = {n: _NEAR * sizes_of(x) * signs(x.shape, rng, "float64") for n, x in floats.items()}
+            points += [
+                Point({**here, **{n: here[n] + side * d for n, d in moves.items()}}) for side in (1, -1)
+            ]
+        return points
 
     def ends(self, factor: float, program: Program | None = None) -> bool:
-        """Whether the loops of the program end at the arguments times `factor`; where not, nobody asks the
-        function.
+        """Whether the program is the function's at the arguments times `factor`, and its loops end there.
+        Where not, nobody asks the function.
         """
         program = program or self.program
-        return program is None or self._ends_at(program, self._point(program, factor))
+        return program is None or (not self._local and self._ends_at(program, self._point(program, factor)))
 
     def _ends_at(self, program: Program, point: Point, trips: int = TRIP_LIMIT) -> bool:
         if any(isinstance(node, While) for node in walk(program)):

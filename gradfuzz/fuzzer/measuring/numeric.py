@@ -150,7 +150,7 @@ class _Measured:
     def size(self, direction: Direction) -> float:
         """How far along a direction the first of its entries has moved by its own scale."""
         there = ((self.inputs[k], d != 0.0, d) for k, d in direction.items())
-        sizes = [_scales(np.asarray(x, np.float64))[moves] / np.abs(d[moves]) for x, moves, d in there]
+        sizes = [sizes_of(np.asarray(x, np.float64))[moves] / np.abs(d[moves]) for x, moves, d in there]
         return min((float(np.min(one)) for one in sizes if one.size), default=1.0)
 
     def slope(self, f: Callable[[float], float], size: float, hidden: Callable[[], float]) -> Slope | None:
@@ -237,7 +237,7 @@ def probed_by_size(question: Question, answer: Answer | None) -> ProbedQuestion:
     """The question along directions in which every input moves by its own size. Entries of very different
     weight in an answer, if it is known, have directions of their own.
     """
-    scales = {n: _scales(np.asarray(question.points[0].inputs[n], np.float64)) for n in question.wrt}
+    scales = {n: sizes_of(np.asarray(question.points[0].inputs[n], np.float64)) for n in question.wrt}
     sizes = {n: np.asarray(np.exp2(np.floor(np.log2(s)))) for n, s in scales.items()}
     shares = {n: np.zeros(s.shape) for n, s in sizes.items()}
     for n, g in ({} if answer is None else answer.gradient).items():
@@ -256,7 +256,7 @@ def probed_by_size(question: Question, answer: Answer | None) -> ProbedQuestion:
     return ProbedQuestion.of(question, [p for p in probes if any(np.any(w) for w in p.values())])
 
 
-def _scales(x: Array) -> Array:
+def sizes_of(x: Array) -> Array:
     """An entry's own size, or a share of the largest of its array, up to 1, or 1 among zeros. An infinite
     entry has no size of its own.
     """
@@ -290,7 +290,7 @@ def has_derivative(subject: Subject, question: Question, truth: Truth, ends: End
     """
     measured = _Measured(subject, question, ends)
     names, rng = [p.name for p in question.program.params], np.random.default_rng(0)
-    sizes = {names.index(n): _scales(np.asarray(question.points[0].inputs[n])) for n in question.wrt}
+    sizes = {names.index(n): sizes_of(np.asarray(question.points[0].inputs[n])) for n in question.wrt}
     line = {k: signs(size.shape, rng, measured.precision) * size for k, size in sizes.items()}
     for name, bound in truth.bounds.items():
         line[names.index(name)] *= bound < _WIDEST

@@ -2,11 +2,12 @@
 
 A function is run once and its ops are recorded (`steps`). Where Python decides by a bool of the arguments,
 the program is 0 on the other side, so that a point between the sides is seen. Where it reads another number
-of them (`item()`, a mask as an index), there is no program. A function that writes in place is
-traced by Torch itself, on tensors without data, which makes new values of what it writes (`functional`). What
-`ops` has no handler for is decomposed by Torch's own table. Of a
-`torch.autograd.Function` the forward is seen alone. What hides values from autograd (`detach`, `no_grad`) is
-noted: the gradient need not be the derivative of the values then.
+of them (`item()`), that is a constant of the program, which is local then: it may hold next to the arguments
+alone. Where a mask is an index, there is no program. A function that writes in place is traced by Torch
+itself, on tensors without data, which makes new values of what it writes (`functional`). What `ops` has no
+handler for is decomposed by Torch's own table. Of a `torch.autograd.Function` the forward is seen alone. What
+hides values from autograd (`detach`, `no_grad`) is noted: the gradient need not be the derivative of the
+values then.
 """
 
 from __future__ import annotations
@@ -148,6 +149,8 @@ class _Guard(TorchFunctionMode):
         self.refused: UntraceableError | None = None
         self.hidden: UntraceableError | None = None
         self.recorder: TorchRecorder | None = None
+        self.local = ""
+        """Why the steps may hold next to the arguments alone."""
         self.undecided: tuple[type[Exception], ...] = ()
         """What tensors without data raise where a number decides."""
         self.outcomes: list[tuple[str, bool, Any]] = []
@@ -214,7 +217,7 @@ class _Guard(TorchFunctionMode):
         depends = self.recorder.depends((args, kwargs))
         asked = deciding(name, args) if depends else None
         if depends and asked is None and name != "equal":  # which is of two shapes
-            raise self.refuse(decision(name))
+            self.local = self.local or decision(name)
         self.recorder.is_deciding = depends
         try:
             outcome = func(*args, **kwargs)
@@ -327,7 +330,11 @@ def _executed(
         raise guard.why(failure("trace the function", error)) from error
     if guard.refused is not None:
         raise guard.why(guard.refused)
-    return steps, guard.hidden or _not_followed(steps, guard.followed)
+    hidden = guard.hidden or _not_followed(steps, guard.followed)
+    if guard.local:
+        hidden = hidden or UntraceableError(guard.local)
+        hidden.local = guard.local
+    return steps, hidden
 
 
 def _not_followed(steps: Steps, followed: Sequence[bool]) -> UntraceableError | None:
