@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from gradfuzz.fuzzer.calling.judge import Judgement, judged
+from gradfuzz.fuzzer.findings.calls.script import script
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.finding import Verdict
+from tests.running import run_script
 
 MATRIX = [[0.43359375, 0.58984375], [0.74609375, 0.90234375]]
 
@@ -92,3 +94,15 @@ def test_what_jax_stops_beside_a_result_does_not_count(
     monkeypatch.syspath_prepend(str(tmp_path))
     call = Call("jax", f"stoppingpkg.{name}", (Argument(array=np.array([0.5, 1.0])),))
     assert {one.case.verdict.value for one in judged(call, [("rev",), ("fwd",)]).verdicts} == {verdict}
+
+
+@pytest.mark.parametrize("mode", ["rev", "fwd"])
+def test_the_script_of_a_line_at_a_kink_moves_along_it(tmp_path: Path, mode: str) -> None:
+    """JAX 0.10 has the slopes 0, 0, 0 where three arguments of clamp are 1. Each by itself may be so, and
+    with all three the value grows by as much as they.
+    """
+    pytest.importorskip("jax")
+    call = Call("jax", "jax.lax.clamp", tuple(Argument(array=np.array(1.0)) for _ in range(3)))
+    (found,) = judged(call, [(mode,)]).verdicts
+    done = run_script(script(call, found.case, "clamp"), tmp_path)
+    assert (found.case.verdict is Verdict.DISAGREE) is (done.returncode == 1), done.stdout + done.stderr

@@ -17,7 +17,7 @@ from gradfuzz.fuzzer.results.finding import CheckResult
 from gradfuzz.libraries.detect import library_named
 from gradfuzz.libraries.library import Library
 from gradfuzz.libraries.ways import AskedWay
-from gradfuzz.oracles.base import Array, Mode, check_name
+from gradfuzz.oracles.base import Array, Mode, Slopes, check_name
 
 _DIFFERENCES = '''
 def by_differences(g, v):
@@ -40,9 +40,7 @@ def script(call: Call, case: CheckResult, title: str) -> str:
     question = case.question
     values = [np.asarray(case.point.inputs[p.name]) for p in question.program.params]
     exact = [np.asarray(v, np.float64) for v in values]
-    place, index = _worst(case)
-    units = [np.zeros(v.shape) for v in values]
-    units[place][index] = 1.0
+    units = _unit(case, values)
     along = [np.asarray(question.directions[name], np.float64) for name in question.wrt]
     inner, way = "objective", library.way(call.way) if call.way else None
     lines = [f'"""{title}"""', "", library.forms.header, *_own(call), *_helpers(library), ""]
@@ -160,6 +158,31 @@ def _half_of_error(case: CheckResult) -> float:
     if case.expected is None or case.got is None or not np.isfinite(case.got):
         return 1e-6
     return abs(case.got - case.expected) / 2.0
+
+
+def _unit(case: CheckResult, values: Sequence[Array]) -> list[Array]:
+    """The direction in which a derivative is wrong: that of the worst entry. At a kink that entry may be
+    between its slopes: then it is the line along which the answer is farthest from those on both sides.
+    """
+    place, index = _worst(case)
+    units = [np.zeros(v.shape) for v in values]
+    units[place][index] = 1.0
+    truth, got = case.truth, case.answer.gradient
+    if truth is None or truth.left is None or truth.right is None or case.question.order != 1:
+        return units
+    names = [p.name for p in case.question.program.params]
+    sides = [truth.left[names[place]][index], truth.right[names[place]][index]]
+    if not min(sides) <= got[names[place]][index] <= max(sides):
+        return units
+
+    def outside(line: Slopes) -> float:
+        slope = sum(float(np.sum(d * got[name])) for name, d in line.direction.items())
+        return max(slope - max(line.left, line.right), min(line.left, line.right) - slope)
+
+    farthest = max(truth.across, key=outside, default=None)
+    if farthest is None or outside(farthest) <= farthest.bound:
+        return units
+    return [farthest.direction.get(name, np.zeros(v.shape)) for name, v in zip(names, values, strict=True)]
 
 
 def _worst(case: CheckResult) -> tuple[int, tuple[int, ...]]:
