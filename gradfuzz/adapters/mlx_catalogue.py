@@ -147,7 +147,7 @@ def followed(
         if "implemented" not in words:
             return None
         return NOT_DIFFERENTIABLE, f"MLX: {words}"
-    return DIFFERENTIABLE, "MLX follows it, and misses no rule"
+    return DIFFERENTIABLE, "MLX can differentiate it: no rule is missing"
 
 
 def leaves(result: Any) -> list[Any]:

@@ -74,13 +74,13 @@ def baseline(
     accept = Pattern(_whole(glob), *(word or None for word in (target, op, cause, kind, function, report)))
     by_rule = accept != Pattern()
     if by_rule and ids and glob is None:
-        raise UsageError("a rule and ids are two things; give the ids, or the rule")
+        raise UsageError("ids and a rule cannot be given together; give the ids, or the rule")
     command = f"gradfuzz baseline {action}"
     if not (ids or by_rule or everything):
         raise UsageError(f"`{command}` needs the id of a finding: {command} GF-7c1e")
     if action == "remove":
         if everything:
-            raise UsageError(f"`{command} --all`: delete {accepted} to accept nothing")
+            raise UsageError(f"`{command}` has no --all; delete {accepted}, and nothing is accepted")
         if by_rule:
             file.write(file.without_rule(known, accept), accepted)
             click.echo(f"No longer accepted in {accepted}: {file.in_words(accept)}.", err=True)

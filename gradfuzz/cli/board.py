@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from gradfuzz.reports.board.collection import BoardRun
 
 
-@click.command(short_help="Make a site of what recorded runs know.")
+@click.command(short_help="Make a web site from recorded runs.")
 @click.argument("stores", nargs=-1, type=PATH, metavar="STORE...")
 @click.option("--out", type=PATH, default=Path("site"), metavar="FOLDER", help="Where the site is written.")
 @click.option("--title", default="gradfuzz board", metavar="TEXT", help="Its name.")
-@click.option("--url", default="", metavar="URL", help="Where it will be, for the addresses in its feed.")
+@click.option(
+    "--url", default="", metavar="URL", help="The web address that the site will have; its feed needs it."
+)
 def board(stores: tuple[Path, ...], out: Path, title: str, url: str) -> None:
     """Make a static site of the runs in STORES (.gradfuzz if none is named) and event streams: which system,
     in which release, is wrong about which derivative.
@@ -30,9 +32,10 @@ def board(stores: tuple[Path, ...], out: Path, title: str, url: str) -> None:
     """
     from gradfuzz.reports.board.collection import board as collected
     from gradfuzz.reports.board.pages import site
+    from gradfuzz.reports.common.numbers import count
 
     if url and not url.startswith(("https://", "http://")):
-        raise UsageError(f"--url {url!r} is not an address of the web, which begins with https://")
+        raise UsageError(f"--url {url!r} is not a web address; write one that begins with https://")
     runs = [run for store in stores or (Path(".gradfuzz"),) for run in _runs(store)]
     if not runs:
         raise UsageError("the stores have no run yet; a sweep makes one")
@@ -46,7 +49,8 @@ def board(stores: tuple[Path, ...], out: Path, title: str, url: str) -> None:
             path.write_text(text, encoding="utf-8")
             number += 1
     systems, findings = len(found.systems), len(found.findings())
-    click.echo(f"{out / 'index.html'}: {systems} systems, {findings} findings, {number} files.")
+    what = f"{count(systems, 'system')}, {count(findings, 'finding')}, {count(number, 'file')}"
+    click.echo(f"{out / 'index.html'}: {what}.")
 
 
 def _runs(path: Path) -> Iterator[BoardRun]:

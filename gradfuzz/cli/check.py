@@ -17,7 +17,7 @@ from gradfuzz.errors import UsageError
     "--trips",
     type=click.IntRange(0),
     metavar="N",
-    help="How often the loop of a bare body runs; 3 if not given.",
+    help="The trip count of the loop around a bare body; 3 if not given.",
 )
 @click.option(
     "--loop",
@@ -46,7 +46,7 @@ from gradfuzz.errors import UsageError
 @names_option(
     "--mode",
     metavar="rev,fwd",
-    help="One rev or fwd per order, innermost first; if not given, all that each oracle has.",
+    help="One rev or fwd for each order, innermost first; if not given, every mode of each oracle.",
 )
 @click.option(
     "--dtype",

@@ -42,7 +42,9 @@ def diff(ctx: click.Context, /, before: str, after: str, store: Path, form: str)
     else:
         for text in incomplete:
             what = f"run {text}" if text.isdecimal() else text
-            click.echo(plain.line(f"{what} is incomplete: what it lacks may not have been asked"))
+            click.echo(
+                plain.line(f"{what} is incomplete: a finding that it lacks may not have been looked for")
+            )
         earlier = {change.after.id: change.before for change in result.changed}
         for name, found in parts.items():
             click.echo(f"{name}: {len(found)}")

@@ -74,12 +74,14 @@ def part_in(text: str) -> tuple[int, int] | None:
         return None
     part, sign, parts = text.partition("/")
     if not (sign and part.isdecimal() and parts.isdecimal()):
-        raise UsageError(f"--shard {text!r} names no part; 2/4 is the second of four")
+        raise UsageError(f"--shard {text!r} is not K/N; write 2/4 for the second of four parts")
     return int(part), int(parts)
 
 
 SEED = click.option("--seed", type=int, default=0, help="The same seed draws the same programs.")
-JOBS = click.option("--jobs", type=int, metavar="N", help="Worker processes; chosen if not given.")
+JOBS = click.option(
+    "--jobs", type=int, metavar="N", help="The number of worker processes; gradfuzz chooses if not given."
+)
 SHOW_SCRIPTS = click.option("--show-scripts", is_flag=True, help="Print the script of each finding in full.")
 VERBOSE = click.option(
     "--verbose",
@@ -166,5 +168,5 @@ ON_DEVICE = click.option(
     type=click.Choice(["cpu", "cuda"]),
     expose_value=False,
     callback=_set,
-    help="Where JAX and Torch compute; truth stays on the CPU.  [default: cpu]",
+    help="Where JAX and Torch compute; the references stay on the CPU.  [default: cpu]",
 )

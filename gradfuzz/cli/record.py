@@ -29,15 +29,20 @@ class _Record(click.Command):
 
 @click.command(
     cls=_Record,
-    short_help="Note the calls that a script makes of a library or a package.",
+    short_help="Record the calls that a script makes of a library or a package.",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does: -m pytest.")
 @names_option("--library", metavar="L,...", help="torch, jax, ...; all that are installed by default.")
 @click.option(
-    "--package", metavar="P", help="Note the calls of this package's functions and classes instead."
+    "--package", metavar="P", help="Record the calls of this package's functions and classes instead."
 )
-@click.option("--pickle", "pickles", is_flag=True, help="Keep functions without a name, for sweep --trust.")
+@click.option(
+    "--pickle",
+    "pickles",
+    is_flag=True,
+    help="Record functions that no name imports, too; `gradfuzz sweep` needs --trust for them.",
+)
 @click.option("-o", "--output", type=PATH, default=Path("calls.json"), metavar="FILE")
 @click.argument("arguments", nargs=-1, metavar="[SCRIPT] [ARG]...")
 def record(
@@ -54,17 +59,18 @@ def record(
 
     `gradfuzz sweep torch --calls FILE` begins with them, and `gradfuzz sweep PACKAGE --calls FILE` plays them
     with other floats. The script runs as it does alone; its exit code is that of this command, and 2 where no
-    call was noted.
+    call was recorded.
     """
     from gradfuzz.fuzzer.calling import recording
     from gradfuzz.libraries.detect import library_named
     from gradfuzz.libraries.library import CALLED
     from gradfuzz.oracles import registry
     from gradfuzz.oracles.catalogues import catalogue
+    from gradfuzz.reports.common.numbers import count
 
     _check_program(module, arguments)
     if package is not None and library:
-        raise UsageError("--library notes the calls of libraries, and --package those of a package; give one")
+        raise UsageError("--library and --package cannot be given together; give one of them")
     check_writable(output, "--output")
     names = list(library) or [n for n in CALLED if registry.beside(n)]
     for name in names:
@@ -85,14 +91,18 @@ def record(
     skipped = sum(sum(one.skipped.values()) for one in found)
     if calls:
         recording.write(output, calls)
-    told = f"{len(calls)} calls of {functions} functions are in {output}" if calls else "No call was noted"
-    click.echo(f"{told}; {skipped} calls were not noted.", err=True)
+        told = f"Recorded {count(len(calls), 'call')} of {count(functions, 'function')} in {output}."
+        click.echo(told, err=True)
+    if skipped:
+        click.echo(f"Left out {count(skipped, 'call')}:", err=True)
     for one in found:
-        for reason, count in one.skipped.most_common(5):
-            click.echo(f"  {count} times {reason}", err=True)
+        for reason, times in one.skipped.most_common(5):
+            click.echo(f"  {count(times, 'time')} {reason}", err=True)
     if not calls:
         whose = package or ", ".join(names)
-        raise UsageError(f"the program made no call of {whose} that can be noted; {output} was not written")
+        raise UsageError(
+            f"the program made no call of {whose} that can be recorded; {output} was not written"
+        )
     sys.exit(code)
 
 

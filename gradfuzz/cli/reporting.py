@@ -32,9 +32,9 @@ REPORTS = click.option(
     multiple=True,
     metavar="FORMAT[=PATH]",
     help=(
-        f"Write a file, too: {', '.join(FORMATS)}. Without a PATH it is named gradfuzz-...; a PATH alone says"
-        " its format by its ending: sweep.html. github goes to stdout and to the summary of the step. May be"
-        " repeated."
+        f"Write a report to a file, too: {', '.join(FORMATS)}. Without a PATH it is named gradfuzz-...; a"
+        " PATH alone gives the format by its ending: sweep.html. github goes to stdout and to the summary of"
+        " the step. May be repeated."
     ),
 )
 

@@ -25,7 +25,7 @@ from gradfuzz.errors import UsageError
     type=int,
     default=300,
     metavar="N",
-    help="Programs of each family that a bug may survive.",
+    help="The most programs of each family that are tried for a bug.",
 )
 @names_option(
     "--mutant",

@@ -96,9 +96,9 @@ def _with_source(error: click.BadParameter) -> click.BadParameter:
         return error
     match error.ctx.get_parameter_source(name):
         case click.core.ParameterSource.DEFAULT_MAP:
-            place = f"[tool.gradfuzz] in {SETTINGS} says so"
+            place = f"set by [tool.gradfuzz] in {SETTINGS}"
         case click.core.ParameterSource.ENVIRONMENT:
-            place = "a variable of the environment, GRADFUZZ_..., says so"
+            place = "set by an environment variable, GRADFUZZ_..."
         case _:
             return error
     return click.BadParameter(f"{error.message} ({place})", error.ctx, error.param, error.param_hint)

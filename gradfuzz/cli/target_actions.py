@@ -183,8 +183,11 @@ def check(command: str | None, form: str) -> int:
 
 def _verdict(failed: list[str]) -> str:
     if not failed:
-        return "\nThe adapter keeps to the protocol. What a sweep finds with it is the target's."
-    return f"\nThe adapter is broken: {', '.join(failed)}. What a sweep finds with it proves nothing yet."
+        return "\nThe adapter follows the protocol. An error that a sweep finds with it is the target's own."
+    names = ", ".join(failed)
+    return (
+        f"\nThe adapter is broken: {names}. Mend it: until then an error that a sweep finds may be its own."
+    )
 
 
 def new(folder: str | None, lang: str) -> int:

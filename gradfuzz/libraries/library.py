@@ -375,7 +375,7 @@ class Library(abc.ABC):
         """The outputs of a function at `xs`, with the values that it hides from differentiation as they are
         at `holding`. `UntraceableError` where they cannot be held.
         """
-        raise UntraceableError(f"what a function of {self.name} stops cannot be held")
+        raise UntraceableError(f"gradfuzz cannot hold a value constant that a function of {self.name} stops")
 
     def finds_roots(self, call: ArrayFunction, arrays: Sequence[Any]) -> bool:
         """Whether a function finds roots whose derivative it says by itself, and each is one to almost all of

@@ -84,7 +84,7 @@ class RuleOracle(Oracle):
         if not all(np.all(np.isfinite(one.middle)) for one in found):
             return Answer("inconclusive", message="the rule is not known to be finite here")
         if not _is_run(graph, given, gradient, theirs, question.precision):
-            words = f"{UNTRACED}it is not what the library computes, and does not see all"
+            words = f"{UNTRACED}it misses a part of the rule, and does not give the library's answer"
             return Answer("unsupported", message=words)
         bounds = {**by_output(outputs), **gradient}
         return Answer(

@@ -40,17 +40,17 @@ def _lines(m: Measured) -> Iterator[str]:
         yield f"  {m.reason}"
     if m.stopped and m.wrong:
         yield f"  {m.stopped}"
-        yield '  where that is meant: allow="stop_gradient", or the gradient that is meant as reference='
+        yield '  if you mean that, pass allow="stop_gradient", or the gradient that you mean as reference='
     if _may_approximate(m):
-        yield "  if the function is an approximation, as solvers are: say how good, as in accuracy=1e-4, or"
-        yield "  accuracy= the name of the argument that is its tolerance"
+        yield "  if the function is an approximation, as solvers are, pass its accuracy, as in accuracy=1e-4,"
+        yield "  or the name of its argument that is the tolerance, as in accuracy='tol'"
     told = None not in (m.worst, m.worst_expected, m.worst_got) and m.kind not in MALFORMED
     if told and not m.in_part:
         yield from _numbers(m)
     if m.modes:
         yield f"  asked     {asked}" + (", with a random cotangent" if m.weighted else "")
     if m.drawn:
-        yield f"  draws     random numbers of {' and '.join(m.drawn)}, seeded alike at each call"
+        yield f"  draws     random numbers of {' and '.join(m.drawn)}, with the same seed at each call"
     if m.method is not None and (m.expected or m.untraced):
         yield f"  truth     {_short(m.basis)}"
     if m.nearby and m.worst is not None:
@@ -60,7 +60,7 @@ def _lines(m: Measured) -> Iterator[str]:
 def _headline(m: Measured) -> str:
     what = f"the derivative{f' of order {m.order}' if m.order > 1 else ''} of {m.function}"
     if m.verdict is Verdict.INCONCLUSIVE:
-        return f"{what} could be found neither right nor wrong"
+        return f"{what} could not be judged right or wrong"
     if m.verdict is Verdict.CRASHED:
         return f"{what} " + ("has a side effect" if m.reason.startswith(_EFFECT) else "raises an error")
     if m.in_part:

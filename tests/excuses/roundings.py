@@ -54,7 +54,11 @@ def float64_does_not_tell() -> Planted:
     """In float64 the error is a near miss."""
     question = asked(LONG, precision="float32", x=0.75)
     near = judged(question, in_float32(1.5, 1.0 + 5e-14))
-    return Planted(near, "float64 nothing can be told", (judged(question, in_float32(1.5, 1.0 + 1e-9)),))
+    return Planted(
+        near,
+        "float64 the answer at the same inputs cannot be judged",
+        (judged(question, in_float32(1.5, 1.0 + 1e-9)),),
+    )
 
 
 QUOTIENT = "y = x * x; 1.0 / (y * y)"

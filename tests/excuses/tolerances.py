@@ -265,7 +265,7 @@ def eigenvalues_that_are_too_close() -> Planted:
         judged(asked(EIGENVECTOR, ("rev",), "float32", x=[[1.0, 0.0], [0.0, 1.0 + gap]]), times(2.0))
         for gap in (2.0**-22, 1e-2)
     )
-    return Planted(close, "closer to each other", (apart,))
+    return Planted(close, "too close for float32 to tell apart", (apart,))
 
 
 planted_elsewhere(

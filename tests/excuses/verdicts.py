@@ -298,14 +298,14 @@ def nan_at_the_norm_of_zeros() -> Planted:
     wrong = ([NAN, 3.0], [np.inf, 1.0], [NAN, np.inf])
     found = tuple(judged(question, saying(x=gradient)) for gradient in wrong)
     elsewhere = judged(asked("vector_norm(x)", x=[3.0, 4.0]), saying(x=[NAN, NAN]))
-    return Planted(judged(question, saying(x=[NAN, NAN])), "JAX divides 0 by 0", (*found, elsewhere))
+    return Planted(judged(question, saying(x=[NAN, NAN])), "JAX gives 0 / 0", (*found, elsewhere))
 
 
 @excuse("The same where the norm is always 0 and the point is smooth.")
 def nan_of_a_norm_that_is_always_0() -> Planted:
     question = asked("vector_norm(x * 0.0) + x[0]", x=[1.0, 2.0])
     found = tuple(judged(question, saying(x=gradient)) for gradient in ([2.0, NAN], [NAN, 1.0]))
-    return Planted(judged(question, saying(x=[NAN, NAN])), "JAX divides 0 by 0", found)
+    return Planted(judged(question, saying(x=[NAN, NAN])), "JAX gives 0 / 0", found)
 
 
 @excuse(
@@ -557,7 +557,7 @@ def references_that_contradict_each_other() -> Planted:
 def references_that_see_another_kink() -> Planted:
     question = asked(POLYNOMIAL, x=3.0)
     found = _by(MpmathReference(), question, 2.0)
-    return Planted(_by(_Kinked(), question, 2.0), "finds that the point is smooth", (found,))
+    return Planted(_by(_Kinked(), question, 2.0), "finds the point smooth", (found,))
 
 
 @excuse(

@@ -42,7 +42,7 @@ from gradfuzz.errors import UsageError
     "--checks",
     default=["value", "vjp", "jvp", "twins"],
     metavar="C,...",
-    help="What is asked; twins alone ask references only where two answers differ.",
+    help="What is checked. With twins alone, the references are asked only where two answers differ.",
 )
 @names_option("--dtypes", default=["float64", "float32"], metavar="D,...", help="Working precisions.")
 @names_option("--orders", default=["1", "2", "3"], metavar="N,...", help="Orders of derivatives.")
@@ -50,7 +50,10 @@ from gradfuzz.errors import UsageError
     "--max-examples",
     type=int,
     metavar="N",
-    help="Programs per target and family (96), or calls of each function (6; beside programs no more).",
+    help=(
+        "Programs for each target and family; 96 if not given. Calls of each function; 6 if not given, and at"
+        " most 6 where programs are drawn, too."
+    ),
 )
 @click.option(
     "--max-time", type=DURATION, metavar="TIME", help="End, with a report, after this time: 90, 90s, 5m, 8h."
@@ -60,9 +63,13 @@ from gradfuzz.errors import UsageError
     default="",
     show_default=False,
     metavar="FILE",
-    help="Calls that `gradfuzz record` wrote, to begin with; the family is that of functions.",
+    help="A file of calls from `gradfuzz record`, which are judged first. The family is then functions.",
 )
-@click.option("--trust", is_flag=True, help="Run what recorded calls name and pickle: the file is your own.")
+@click.option(
+    "--trust",
+    is_flag=True,
+    help="Run the code that the file of --calls names or contains: only for a file that you trust.",
+)
 @click.option("--no-shrink", is_flag=True, help="Show the programs and calls of findings as they were drawn.")
 @SEED
 @JOBS

@@ -90,7 +90,7 @@ def _judged(
         arrays = [library.constant(value) for value in values_of(call)]
         followed = _followed(call, library, arrays)
         if followed == ():
-            return Judgement(call, refused="the library differentiates nothing that it returns")
+            return Judgement(call, refused="the library has no derivative of anything that it returns")
         call = replace(call, results=followed or ())
         subject = subject_of(asked(call, library), arrays, None, None, library.name)
         exact = None

@@ -166,7 +166,7 @@ class ArgumentWriter:
                 return Argument(keyword, items=items, made=keys[0])
             raise NotData("an array is being traced")
         if array.dtype.kind not in "biufcV" or array.dtype.names:
-            raise NotData(f"an array of {array.dtype.name} is no data")
+            raise NotData(f"an array of dtype {array.dtype.name} cannot be recorded")
         if array.size > self._entries:
             raise NotData(f"an array has more than {self._entries} entries")
         return Argument(keyword, array=np.array(array))
@@ -193,20 +193,22 @@ class ArgumentWriter:
             return None, f"name:{value.__name__}"
         if (path := path_of(value, self._package)) is not None:
             if not (self._pickles or _is_followed(path, self._package)):
-                raise NotData(f"{path} is followed in a file that is trusted alone (--pickle keeps it)")
+                raise NotData(f"{path} is not of a known library, and is recorded with --pickle only")
             return None, f"name:{path}"
         cls = type(value)
         name = path_of(cls, self._package)
         if isinstance(value, (types.FunctionType, type)) or (name is None and self._pickles):
             return None, self._pickled(value)
         if name is None or not cls.__flags__ & _HEAPTYPE or isinstance(value, (dict, list, set)):
-            raise NotData(f"an argument of type {cls.__name__} is no data")
+            raise NotData(f"an argument of type {cls.__name__} cannot be recorded")
         public = self._of.class_name(cls) if self._of else None
         return public or name, _fields(value)
 
     def _pickled(self, value: Any) -> str:
         if not self._pickles:
-            raise NotData("a function has no name by which it is imported (--pickle keeps it)")
+            raise NotData(
+                "a function has no name by which it is imported, and is recorded with --pickle only"
+            )
         try:
             import cloudpickle
 
@@ -260,7 +262,7 @@ def _fields(value: Any) -> dict[str, Any]:
     if isinstance(value, tuple):
         names = getattr(cls, "_fields", None)
         if names is None:
-            raise NotData(f"an argument of type {cls.__name__} is no data")
+            raise NotData(f"an argument of type {cls.__name__} cannot be recorded")
         return dict(zip(names, value, strict=True))
     slots: dict[str, None] = {}
     for base in cls.__mro__:
@@ -416,7 +418,7 @@ def is_trusted() -> bool:
 def _trusted(what: str) -> None:
     if not is_trusted():
         short = what if len(what) < _SHOWN else f"{what[:_SHOWN]}..."
-        raise UsageError(f"a recorded call would run {short}; give --trust if the file is your own")
+        raise UsageError(f"a recorded call would run {short}; give --trust if you trust the file")
 
 
 _SHOWN = 80

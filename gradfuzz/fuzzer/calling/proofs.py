@@ -67,7 +67,9 @@ def _gravest(name: str, proofs: Sequence[Proof]) -> ProofRecord:
         return record
     counts = Counter(proof.outcome for proof in proofs)
     told = ", ".join(f"{counts[outcome]} {outcome}" for outcome in _GRAVEST if counts[outcome])
-    return replace(record, note="; ".join(filter(None, (record.note, f"of {len(proofs)} calls {told}"))))
+    return replace(
+        record, note="; ".join(filter(None, (record.note, f"{len(proofs)} calls were asked: {told}")))
+    )
 
 
 def proofs_of_call(

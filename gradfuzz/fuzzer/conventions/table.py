@@ -150,7 +150,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     # Norms
     _row(
         "norm-at-0: vector_norm matrix_norm",
-        "a norm is a cone at 0; JAX divides 0 by 0 and means it, Torch and the engine take the least"
+        "a norm is a cone at 0; JAX gives 0 / 0 on purpose, Torch and the engine give the smallest"
         " subgradient",
         _example("vector_norm(x)", {"x": _ZERO}, _ZERO, _NANS, _ZERO, (_MINUS, _ONE)),
         _example("vector_norm(x, ord=3)", {"x": _ZERO}, _ZERO, _NANS, _ZERO, (_MINUS, _ONE)),
@@ -200,8 +200,8 @@ CONVENTIONS: tuple[Convention, ...] = (
     ),
     _row(
         "branch-cut: log sqrt pow",
-        "complex logarithms, roots and powers jump across the negative real axis; the derivative is that of"
-        " the side of the imaginary part's sign",
+        "complex logarithms, roots and powers jump across the negative real axis; the sign of the imaginary"
+        " part chooses the side, and the derivative is that of this side",
         _everybody("real(sqrt(complex(x, y)))", {"y": 0.0, "x": -1.0}, 0.5),
     ),
     _row(
@@ -258,7 +258,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     _row(
         "dead-branch: where",
         "`where` computes both sides, and 0 times the infinite slope of the unused one is NaN in reverse"
-        " mode; here the program is undefined where one of its operations is",
+        " mode; to gradfuzz a program is undefined where one of its operations is undefined",
         _everybody("where(x > 0.0, sqrt(x), 0.0)", {"x": -1.0}, NAN, engine=0.0, jax=0.0, torch=0.0),
         _everybody("where(x > 0.0, log(x), 0.0)", {"x": -1.0}, 0.0),
         _everybody("where(x > 0.0, 1.0 / x, x)", {"x": 0.0}, NAN, engine=1.0, jax=1.0, torch=1.0),
@@ -267,7 +267,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     # Linear algebra
     _row(
         "repeated-eigenvalue: eigh eigvalsh eig eigvals",
-        "the single values have kinks where they meet (their sum has none), and the vectors are any basis",
+        "equal eigenvalues have kinks (their sum has none), and any basis of their vectors is right",
         _everybody("eigvalsh(x)[0]", {"x": _IDENTITY}, _CORNER, (_UPPER, _LOWER)),
         _everybody(
             "w, v = eigh(x); v[0, 1]", {"x": _IDENTITY}, _NAN2, engine=_OFF_NAN, jax=_OFF_INF, torch=_OFF_INF
@@ -276,7 +276,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     ),
     _row(
         "repeated-singular-value: svd svdvals",
-        "the single values have kinks where they meet or are 0, and the vectors are any basis",
+        "singular values that are equal or 0 have kinks, and any basis of their vectors is right",
         _everybody(
             "svdvals(x)[1]", {"x": _CORNER}, (_ZERO, (0.0, 1.0)), ((_ZERO, (0.0, -1.0)), (_ZERO, (0.0, 1.0)))
         ),
@@ -336,7 +336,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     ),
     Convention(
         "no pivots",
-        "the pivots are as many numbers from 1 on as there are rows, which is not checked",
+        "there is one pivot for each row, a number from 1 on, which the function does not check",
         {"paddle.linalg.lu_solve paddle.linalg.lu_unpack": f"{_PADDLE}lu_solve_en.html"},
         _without(excluded.has_no_pivots),
         raises=None,
@@ -456,28 +456,28 @@ CONVENTIONS: tuple[Convention, ...] = (
     # Nothing is predicted where autograd documents a limit, in its tutorial or where a rule ends
     Convention(
         "list of arrays",
-        "a list that is passed to a primitive is not differentiated: an array is to be made of it first",
+        "a list that is passed to a primitive is not differentiated; make an array of it first",
         {"autograd.*": f"{_AUTOGRAD}docs/tutorial.md#dont-use"},
         _without(excluded.lists_arrays),
         raises=None,
     ),
     Convention(
         "array by its keyword",
-        "a primitive looks for what is differentiated among its positional arguments alone",
+        "a primitive is differentiated by its positional arguments only",
         {"autograd.*": f"{_AUTOGRAD}autograd/tracer.py#L52"},
         _without(excluded.names_arrays),
         raises=True,
     ),
     Convention(
         "limit of a rule",
-        "the rule says where it ends that there is no such derivative",
+        "the source of the rule states that there is no such derivative",
         {one.functions: f"{_AUTOGRAD}autograd/{one.source}" for one in limits.LIMITS},
         lambda at: UNDEFINED if limits.is_beyond(at.call, at.case.question.modes) else None,
         raises=True,
     ),
     Convention(
         "argument that is given away",
-        "the function may write into its argument, and needs it no more than the caller does",
+        "the caller allows the function to overwrite its argument",
         {"autograd.scipy.linalg.*": f"{_SCIPY}linalg.solve_triangular.html"},
         _without(limits.overwrites),
         raises=None,
@@ -524,7 +524,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     ),
     Convention(
         "part of what is scattered",
-        "its gradient holds where the numbers and the indices have one shape, by the documents",
+        "by the documents, its gradient is right only where the numbers and the indices have the same shape",
         {"torch.*scatter torch.*scatter_add torch.*scatter_reduce": f"{_TORCH}Tensor.scatter_.html"},
         predicted.raises_by_a_part,
         raises=True,
@@ -532,7 +532,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     # A choice
     Convention(
         "side of a branch cut",
-        "the function jumps across the real axis there, and its derivative has another sign beyond it",
+        "the function jumps across the real axis there; its derivative has the opposite sign beyond it",
         {"autograd.numpy.acos autograd.numpy.arccos autograd.numpy.asin autograd.numpy.arcsin": _CUT},
         predicted.of_either_side,
     ),
@@ -551,13 +551,13 @@ CONVENTIONS: tuple[Convention, ...] = (
     ),
     Convention(
         "all singular vectors",
-        "of a matrix that is not square the last singular vectors are any basis, without a gradient",
+        "the last singular vectors of a matrix that is not square are any basis, and have no gradient",
         {"torch.linalg.svd torch.svd torch.Tensor.svd": _SVD},
         predicted.of_first_vectors,
     ),
     Convention(
         "written twice",
-        "which of two values is written at one place is undefined",
+        "two values are written to the same place, and which of them stays is undefined",
         {
             "torch.index_put torch.Tensor.index_put* torch.index_copy torch.Tensor.index_copy*": (
                 f"{_TORCH}Tensor.index_put_.html"
@@ -589,8 +589,8 @@ CONVENTIONS: tuple[Convention, ...] = (
     ),
     Convention(
         "symmetric-part",
-        "one triangle of the matrix is read, or (a + a^T) / 2 by JAX, and the gradient is that by the"
-        " symmetric part, as are all ops of a program",
+        "one triangle of the matrix is read (JAX reads (a + a^T) / 2). The gradient is the one by the"
+        " symmetric part, as in all ops of a program",
         {
             "cholesky eigh eigvalsh": "",
             "paddle.*eigh paddle.*eigvalsh paddle.*cholesky": f"{_PADDLE}eigh_en.html",
@@ -620,8 +620,8 @@ CONVENTIONS: tuple[Convention, ...] = (
     # Another derivative, on purpose
     Convention(
         "rows of weights",
-        "the row at padding_idx takes no gradient, and with scale_grad_by_freq that of each row is divided by"
-        " the count of its index, as documented",
+        "as documented, the row at padding_idx gets no gradient, and with scale_grad_by_freq the gradient of"
+        " each row is divided by the count of its index",
         {"torch.nn.functional.embedding* torch.embedding*": f"{_TORCH}nn.functional.embedding.html"},
         predicted.by_rows,
     ),
@@ -675,7 +675,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     ),
     Convention(
         "iterated to a tolerance",
-        "the result is iterated to a tolerance, and the gradient is as near as that",
+        "the result is found by iteration to a tolerance, and the gradient is no more accurate than that",
         {
             "torch.lobpcg": f"{_TORCH}lobpcg.html",
             "jax.scipy.sparse.linalg.cg jax.scipy.sparse.linalg.gmres jax.scipy.sparse.linalg.bicgstab": (
@@ -686,7 +686,7 @@ CONVENTIONS: tuple[Convention, ...] = (
     ),
     Convention(
         "rounding",
-        "rounding to fewer digits is a step, which is differentiated as if the number stayed what it is",
+        "rounding to fewer digits is a step function, and is differentiated as if it did not round",
         {"jax.lax.reduce_precision": f"{_JAX}lax.reduce_precision.html"},
         predicted.straight_through,
     ),

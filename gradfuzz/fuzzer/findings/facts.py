@@ -89,7 +89,7 @@ def facts(candidate: Candidate, around: Sequence[CheckResult], target: Oracle) -
     for one in wrong:
         sentences += _of_op(one, target, found, more=not target.traits.slow and one is wrong[0])
     if right:
-        told = f"right alone at every point tried: {', '.join(one.text for one in right)}"
+        told = f"right at every point tried, each op alone: {', '.join(one.text for one in right)}"
         sentences.append(told)
     if not wrong:
         sentences += _of_whole(candidate, around)
@@ -123,7 +123,7 @@ def _without_ops(candidate: Candidate, target: Oracle) -> str | None:
         return None
     size = _factor(_rows(found.cases, "x"))
     much = "" if size is None else f"; {_told_factor('', size, found.cases, len(found.cases))}"
-    return f"even x itself, without any op, is wrong at all {len(found.cases)} points tried{much}"
+    return f"even a program that returns x is wrong at all {len(found.cases)} points tried{much}"
 
 
 # An op alone ------------------------------------------------------------------------------------------------
@@ -380,7 +380,7 @@ def _explained(one: Alone, name: str, rows: Sequence[_Row], broadcast: bool) -> 
         "the weight of the output itself, as if the slope were 1": _passed_on,
     }
     if len(one.program.params) == 1:
-        known["what is right at the result in place of the operand"] = partial(_at_result, name=name)
+        known["the derivative at the result instead of at the operand"] = partial(_at_result, name=name)
     for other in one.operands:
         if other != name:
             known[f"the derivative by {other}"] = partial(_slope, name=other)

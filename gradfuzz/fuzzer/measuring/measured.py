@@ -15,7 +15,7 @@ Method = Literal["traced", "complex step", "Richardson", "reference"]
 """The source of the truth: proved on the traced program, measured on the function, or given with it."""
 
 _SOURCES: dict[Method, str] = {
-    "traced": "the function as a program",
+    "traced": "the function, traced as a program",
     "complex step": "complex steps of the function in float64",
     "Richardson": "differences of the function, extrapolated",
     "reference": "the reference that came with the function",

@@ -395,7 +395,7 @@ def _second(
     def within(size: float) -> NumericTruth:
         why = doubt(0.0) or doubt(size / 4.0) or doubt(-size / 4.0)
         if why:
-            return _unknown(f"the second derivative is measured on the first one, which {why}")
+            return _unknown(f"the second derivative is measured from the first one, which {why}")
         values, bounds = _blank(question), _blank(question)
         flat: set[tuple[str, tuple[int, ...]]] = set()
         for name, numbers in values.items():

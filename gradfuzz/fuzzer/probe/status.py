@@ -91,7 +91,9 @@ def status(
 
 def _left_out(oracles: Sequence[Oracle], asked: Collection[Oracle]) -> list[str]:
     names = [oracle.name for oracle in oracles if oracle.traits.secondary and oracle not in asked]
-    said = f"Not asked, as they are other ways run otherwise: {', '.join(names)}; name one to have its table."
+    said = (
+        f"Not asked: {', '.join(names)}. They run the same ways with other settings; name one as the target."
+    )
     return [said] if names else []
 
 
@@ -277,12 +279,12 @@ class _Told:
     def summary(self) -> Iterator[str]:
         """How many cells have each word, which references confirm it, and what was not asked."""
         counted = ", ".join(f"{word} {self.totals[word]}" for word in _ORDER if self.totals[word])
-        yield f"In all, way by way: {counted or 'nothing'}."
+        yield f"Cells of all ways together: {counted or 'none'}."
         behind = Counter(cell.references for cell in self.shown if cell.word == "wrong")
         if behind:
             named = [(n, " and ".join(names), len(names) > 1) for names, n in behind.most_common()]
             parts = [f"{n} by {names}{'' if several else ' alone'}" for n, names, several in named]
-            yield f"The numbered cells that are wrong have their truth confirmed: {', '.join(parts)}."
+            yield f"The references that confirm the numbered wrong cells: {', '.join(parts)}."
         refusing: dict[tuple[str, int], list[str]] = {}
         for way, reasons in self.unasked.items():
             for reason, n in reasons.items():
@@ -290,4 +292,4 @@ class _Told:
         for (reason, n), ways in refusing.items():
             if n:
                 rows = f"{n} of {self.rows} rows ({reason})"
-                yield f"Left out where nothing can be asked: {', '.join(ways)}, {rows}."
+                yield f"Cannot be asked: {', '.join(ways)}, {rows}."

@@ -268,8 +268,8 @@ GRIDS: dict[str, Grid] = {
         _COLUMNS,
         _linalg,
         "3x3, 3x2 and 2x3 matrices with a heavy diagonal; zero batch: no matrices at all; second order in all"
-        " four mixes of modes; broadcast: b without batch axes, a without, and both stretched; complex: what"
-        " the suite complex asks of the op on a batch, in both modes, in its first line; vectorized: the 2-D"
+        " four mixes of modes; broadcast: b without batch axes, a without, and both stretched; complex: the"
+        " first row of the op in the suite complex, on a batch, in both modes; vectorized: the 2-D"
         " program for two instances in one call, by vjp and by jvp, where a way has such calls.",
         frozenset({_VECTORIZED}),
         lambda: [recipe.op for recipe in RECIPES],

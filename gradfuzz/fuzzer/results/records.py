@@ -62,12 +62,12 @@ def from_document(data: Json, of: type[T], source: str) -> T:
     Raises `RecordError`, which names `source` and the place in it.
     """
     if not isinstance(data, dict):
-        advice = "a record is one, with schema and type; export it again"
-        raise RecordError(f"{source}: this is no object; {advice}")
+        advice = "a record has the fields schema and type; export it again"
+        raise RecordError(f"{source}: this is not a JSON object; {advice}")
     fields = _migrated(dict(data), source)
     name = fields.pop("type", None)
     if name != _NAMES[of]:
-        raise RecordError(f"{source}: this is of the type {name!r}, and what is wanted is a {_NAMES[of]!r}")
+        raise RecordError(f"{source}: the record has the type {name!r}; give one of the type {_NAMES[of]!r}")
     del fields["schema"]
     for name in FOR_READERS:
         fields.pop(name, None)
@@ -158,5 +158,5 @@ MIGRATIONS: Mapping[int, Callable[[dict[str, Json]], dict[str, Json]]] = {3: _fr
 
 OLDEST = min(MIGRATIONS)
 
-TOO_OLD = "of a gradfuzz before 0.2, which no later one reads; move it away, and sweep or accept again"
+TOO_OLD = "of a gradfuzz before 0.2, and cannot be read; move it away, then sweep or accept again"
 """What is said of documents and stores with schemas before `OLDEST`."""

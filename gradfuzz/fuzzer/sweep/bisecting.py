@@ -49,7 +49,7 @@ class ReleaseChange:
         told = f"{self.before} is {old}, {self.after} is {new}"
         where, beside = self.after, ""
         if self.untold:
-            where += f" or one of {', '.join(self.untold)}, which cannot tell"
+            where += f" or one of {', '.join(self.untold)}, which could not be judged"
         if self.others:
             others = ", ".join(self.others)
             beside = f" Beside them other packages differ, too ({others}); --with can hold one."
@@ -73,12 +73,12 @@ class Bisection:
         """The answer in a sentence or two."""
         told = self.told
         if not told:
-            return "No release can tell."
+            return "No release could be judged."
         if self.changes:
             return " ".join(map(str, self.changes))
         what = "wrong" if told[0].status is Status.FAILED else "right"
         if len(told) == 1:
-            return f"{told[0].version} is {what}, and no other release can tell."
+            return f"{told[0].version} is {what}, and no other release could be judged."
         others = ", ".join(said.version for said in told[1:-1])
         between = f" So {'are' if len(told) > 3 else 'is'} {others} between them." if others else ""
         return f"Nothing came or went: {told[0].version} and {told[-1].version} are both {what}.{between}"

@@ -41,7 +41,7 @@ _ORDER = ("wrong", *(failure.value for failure in Failure), "ok", "inconclusive"
 _TRIED = (
     f"{CALLS} calls of each function, drawn by a fixed seed; reverse and forward mode, and the four mixtures"
     " of second order, innermost mode first. Second order is not asked where the first is wrong or missing."
-    " Of several calls a cell has the worst word, and `inconclusive` only where no call was judged otherwise."
+    " A cell has the worst word of its calls. It says `inconclusive` only where all of them are."
 )
 
 
@@ -114,9 +114,9 @@ def _notes(asked: Sequence[FunctionSummary]) -> Iterator[str]:
     """Which functions took no call, in the library's words, and where gradfuzz itself raised."""
     for one in sorted(asked, key=lambda one: one.name):
         if one.outcome == outcomes.REFUSED:
-            yield f"{one.name} took no call that was drawn, or has no derivative: {one.why}"
+            yield f"{one.name} accepted no call that was drawn, or has no derivative: {one.why}"
         elif one.outcome == outcomes.BROKEN:
-            yield f"{one.name} was broken off by an error of gradfuzz itself, please report it: {one.why}"
+            yield f"{one.name} was not finished, by an error of gradfuzz itself; please report it: {one.why}"
 
 
 def _cell(target: str, finding: Finding) -> ProbeCell:

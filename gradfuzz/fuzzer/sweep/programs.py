@@ -393,6 +393,7 @@ def _in_words(raw: Raw) -> str:
     if case.worst is not None and case.expected is not None and case.got is not None:
         entry, index = case.worst
         place = f"{entry}{list(index)}" if index else entry
-        numbers = f" by {place}: expected {case.expected:.6g}, got {case.got:.6g}"
+        digits = 17 if f"{case.expected:.6g}" == f"{case.got:.6g}" else 6  # so that the two look different
+        numbers = f" by {place}: expected {case.expected:.{digits}g}, got {case.got:.{digits}g}"
     check = check_name(case.question.modes)
     return f"{name} in {case.oracle}, {check} {case.question.precision}{numbers or f': {case.message}'}"

@@ -399,11 +399,13 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         signs = np.sign(sizes[..., 0] if is_complex(exact) else exact[..., 0])
         if np.any(close):
             if not self._few or exact.size == 1 or is_complex(exact):
-                raise UndecidedError("the two sides of a comparison differ by less than rounding may")
+                raise UndecidedError(
+                    "the two sides of a comparison differ by less than rounding may change them"
+                )
             self.open += zip((sizes[close] / noise[close]).tolist(), sizes[close].tolist(), strict=True)
             signs = np.where(close[..., 0], turned(signs, sizes[..., 0], self._others), signs)
         if self.points > 1 and np.any(signs != signs[..., :1]):
-            raise UndecidedError("the points decide differently")
+            raise UndecidedError("a comparison is true at one point and false at another")
         result: Array = signs[..., 0]
         return result
 

@@ -126,7 +126,7 @@ class LinalgLanes:
         """
         n = values.shape[-1]
         if np.any(values <= n * (n + 1) * FORMATS[self.precision].roundoff):
-            raise UndecidedError(f"{self.precision} does not tell {what}")
+            raise UndecidedError(f"{self.precision} has too few digits to tell {what}")
 
     def _unit(self: Any, columns: Array) -> Array:
         """Columns of length 1."""
@@ -281,13 +281,11 @@ class LinalgLanes:
         used = ~diagonal & (of_exact(k) != 0)
         closed = sizes <= units * np.finfo(np.float64).eps * largest
         if np.any(closed & used):
-            raise DomainError(
-                "the derivative depends on what a repeated eigenvalue or singular value leaves open"
-            )
+            raise DomainError("the derivative depends on the choice of vectors for a repeated value")
         unclear = sizes <= _UNCLEAR * units * FORMATS[self.precision].roundoff * largest
         if np.any(unclear & ~closed & used):
             raise UndecidedError(
-                f"two eigenvalues or singular values are closer to each other than {self.precision} tells"
+                f"two eigenvalues or singular values are too close for {self.precision} to tell apart"
             )
         skipped = closed | diagonal
         return self._rounded(np.where(skipped, 0.0, k / np.where(skipped, 1.0, gaps)))

@@ -34,7 +34,9 @@ def home_of(target: str) -> str:
         what = f"{name.base} calls its own functions where gradfuzz runs, too: {why}"
         again = f"gradfuzz targets remove '{name.base}'; gradfuzz targets install '{name.base}'"
         advice = f"make it again ({again}), and read in {environment.folder}.log what may still be missing"
-        raise MissingExtraError(f"{what}, and another Python can be lent nothing; {advice}")
+        raise MissingExtraError(
+            f"{what}, and gradfuzz can lend its packages only to its own version of Python; {advice}"
+        )
     return name.base
 
 

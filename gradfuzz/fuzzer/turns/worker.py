@@ -113,7 +113,7 @@ _NETWORK = ("socket.connect", "socket.bind", "socket.getaddrinfo", "os.system")
 def _without_network(event: str, _arguments: object) -> None:
     """Python's own report of what a function is about to do."""
     if event in _NETWORK:
-        raise PermissionError(f"a function that is called has no business with {event}")
+        raise PermissionError(f"a sweep does not let a function use {event}")
 
 
 if __name__ == "__main__":

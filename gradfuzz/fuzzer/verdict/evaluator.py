@@ -112,7 +112,8 @@ class Evaluator:
         case = judge(oracle, asked, 0, answer, Large(question, tolerance).unconfirmed(asked), tolerance)
         if case.verdict is not Verdict.AGREE or farthest(case, tolerance, CLEAR) is not None:
             return None
-        message = f"rounding takes {len(others)} of {len(own.open)} decisions that it leaves open another way"
+        turned = f"with {len(others)} of them turned the answer is right"
+        message = f"rounding may turn {len(own.open)} comparisons, and {turned}"
         return replace(told(case), references=REFERENCES, message=message)
 
     def judgeable(self, question: Question) -> list[int]:
@@ -168,5 +169,5 @@ def _supported(case: CheckResult) -> CheckResult:
     of_numbers = case.verdict is Verdict.DISAGREE and case.kind is not None and case.kind.of_numbers
     if not of_numbers or len(case.references) > 1:
         return case
-    message = f"only {case.references[0]} can tell the truth here, and a wrong number needs both references"
+    message = f"only {case.references[0]} knows the answer here, and both references must know it"
     return case.unsettled(Reason.REFERENCES, message)

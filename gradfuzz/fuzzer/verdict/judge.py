@@ -343,7 +343,7 @@ def _beyond_choices(case: CheckResult, truth: Truth, tolerance: Tolerance) -> Ch
     if kind is None or kind is Class.PRECISION:
         return None
     if is_defined:
-        message = "no choices at the ties of the program make this number"
+        message = "no choice of sides at the ties of the program gives this number"
         return decided(comparison, _disagrees(case, kind, message), allowed=allowed)
     if engine is None or _is_off(engine, spans, allowed):
         return None

@@ -108,7 +108,7 @@ def sustained(
             if there.verdict is Verdict.AGREE:
                 return doubted(case)
             if there.verdict is Verdict.INCONCLUSIVE and may_be_rounding(case):
-                message = f"{_MAY_BE}, and at the same inputs in float64 nothing can be told either"
+                message = f"{_MAY_BE}, and in float64 the answer at the same inputs cannot be judged either"
                 return case.unsettled(Reason.NOISE, message)
     elif may_be_rounding(case, in_float64=True) and evaluator.is_extreme(question, place):
         message = "an intermediate number is so large or small that its square leaves the range of float64"
@@ -116,7 +116,7 @@ def sustained(
     if case.kind in (Class.NON_FINITE, Class.ERROR) and target.traits.batched:
         for reason in _reasons_elsewhere(case, question, place, evaluator):
             why = "is not defined" if reason is Reason.DOMAIN else "may not be finite"
-            return case.unsettled(reason, f"a point that is answered with it {why}")
+            return case.unsettled(reason, f"another point of the same call {why}")
     return _by_neighbours(case, target, evaluator)
 
 
@@ -160,7 +160,7 @@ def _by_neighbours(case: CheckResult, target: Oracle, evaluator: Evaluator) -> C
     if (case.error_over_allowed or 0.0) < _BY_FAR:
         nearby = _nearby(case, target, evaluator, 8 * form.eps)
         if nearby and _unsteady([got - expected for expected, got in nearby]):
-            message = f"the error is another one where the last bits of the inputs differ: {_MAY_BE}"
+            message = f"the error changes with the last bits of the inputs: {_MAY_BE}"
             return case.unsettled(Reason.NOISE, message)
     sizes = {name: np.abs(known(x, truth.bounds[name])) for name, x in truth.gradient.items()}
     little = _BY_FAR * form.eps * max(float(np.max(size, initial=0.0)) for size in sizes.values())
@@ -175,7 +175,9 @@ def _by_neighbours(case: CheckResult, target: Oracle, evaluator: Evaluator) -> C
     if sum(abs(error) > case.allowed[name][index] for error in errors) < 2 or not _unsteady(errors):
         return case
     if small:
-        message = f"the error is small beside the largest entry, and changes next to the point: {_MAY_BE}"
+        message = (
+            f"the error is small compared with the largest entry, and changes next to the point: {_MAY_BE}"
+        )
         return case.unsettled(Reason.NOISE, message)
     return replace(case, kind=Class.PRECISION)
 

@@ -109,7 +109,7 @@ def rows(
         return result
     agreeing = {key for key, row in result.items() if row.label in (Label.AGREES, Label.VACUOUS)}
     doubtful = [group for group in groups if any(id(case) in agreeing for case in group.cases)]
-    progress(f"{oracle.name}: the points around those that agree")
+    progress(f"{oracle.name}: points next to those that agree")
     judged = _judged(oracle, [(group.around, group.exact) for group in doubtful], progress, late)
     for group, found in zip(doubtful, judged, strict=False):
         for case in group.cases:

@@ -131,7 +131,7 @@ def _joined(a: Truth, b: Truth, names: tuple[str, str]) -> ReferenceValue:
         return ReferenceValue(b, names[1:]) if other else ReferenceValue(a, names[:1])
     if b.status != "ok":
         if b.kink:
-            words = f"{names[0]} finds that the point is smooth, and {names[1]} finds another: {b.message}"
+            words = f"{names[0]} finds the point smooth, and {names[1]} does not: {b.message}"
             return ReferenceValue(Truth.unknown(Doubt.REFERENCES, words, trace=a.trace), names)
         return ReferenceValue(a, (names[0],))
     where = _contradiction(a, b)

@@ -288,7 +288,7 @@ class _Adapter:
             return f"refused: {refused.message}"
         finally:
             self._alive()
-        raise Failed("a program with an op that nobody has was defined and evaluated")
+        raise Failed("a program with an unknown op was accepted and evaluated")
 
     def bad_requests(self) -> str:
         """Requests about unknown things, and one that contradicts itself."""

@@ -148,7 +148,7 @@ def _said(value: Any) -> tuple[str, str] | None:
             return NOT_DIFFERENTIABLE, f"returns {' and '.join(sorted({_kind(kind) for kind in out}))}"
         else:
             missing = _missing_rule(called, [given[k] for k in places])
-            is_smooth = DIFFERENTIABLE, "JAX follows it, and misses no rule"
+            is_smooth = DIFFERENTIABLE, "JAX can differentiate it: no rule is missing"
             return (NOT_DIFFERENTIABLE, missing) if missing else is_smooth
     return (NOT_DIFFERENTIABLE, "takes no floats") if takes_integers else None
 

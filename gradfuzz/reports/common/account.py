@@ -51,7 +51,7 @@ def asked(finished: SweepFinished) -> list[str]:
         drawn = s.drawn or programs
         waited = drawn - s.programs - s.refused
         why = [f"could not answer {s.refused:,}"] if s.refused else []
-        why += [f"{waited:,} were not its turn"] if waited > 0 else []
+        why += [f"{waited:,} went to other ways, in turn"] if waited > 0 else []
         family = f", {s.family}" if len(families) > 1 else ""
         told = f"{s.programs:,} of {count(drawn, noun([s.family]))}"
         others = f" ({', '.join(why)})" if why else ""
@@ -137,7 +137,7 @@ def remembered(review: Review | None) -> list[tuple[str, list[str]]]:
         return []
     fixed = [" ".join(words.title(f).split()) for f in review.fixed]
     sections = [
-        ("Known, the baseline accepts them", list(map(_entry, review.known))),
+        ("Known, and accepted by the baseline", list(map(_entry, review.known))),
         ("No longer accepted by the baseline", list(map(_entry, review.expired))),
         ("In the baseline, and fixed: the entry can go", list(map(_entry, review.stale))),
         ("Fixed since they were recorded", fixed),

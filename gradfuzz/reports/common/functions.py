@@ -147,7 +147,7 @@ def _proofs(outcomes: Mapping[str, int]) -> str:
         return ""
     right, wrong = outcomes.get("right", 0), outcomes.get("wrong rule", 0)
     return (
-        f"{count(total, 'derivative')} taken as a formula: {right:,} rules proved right"
+        f"{count(total, 'derivative rule')}: {right:,} proved right"
         f" ({share(right, total)}), {wrong:,} proved wrong ({share(wrong, total)}),"
         f" {outcomes.get('open', 0):,} open."
     )

@@ -27,7 +27,7 @@ def facts(proof: ProofRecord) -> Iterator[tuple[str, str]]:
     if proof.derivative:
         yield "derivative", proof.derivative
     if proof.rule:
-        yield "rule", proof.rule + (f", off by {proof.apart:.2g} of it" if proof.apart else "")
+        yield "rule", proof.rule + (f", off by {proof.apart:.2g} of the derivative" if proof.apart else "")
     if proof.answer is not None:
         is_off = proof.digits is not None and proof.outcome != "right"
         yield "answer", f"{proof.answer!r}" + (f", {proof.digits:.0f} digits are right" if is_off else "")

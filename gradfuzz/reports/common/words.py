@@ -290,7 +290,7 @@ def _why(cause: Cause) -> str:
         case Likelihood.LIKELY:
             return "It alone gives the same answers."
         case Likelihood.POSSIBLE:
-            told = "It gives the same wrong answers here, but not all the others"
+            told = "It gives the same wrong answers here, but not always the same answers elsewhere"
             return f"{told}; so do {others}." if others else f"{told}."
 
 

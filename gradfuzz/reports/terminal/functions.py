@@ -102,7 +102,7 @@ def _outcomes(found: Coverage) -> Sheet:
 def _modes(found: Coverage) -> Sheet:
     numeric = ["functions asked", "share", "calls", "without it"]
     caption = (
-        "share: of the functions that may have a derivative; without it: those that have no such derivative"
+        "share: of the functions that may have a derivative. without it: functions without this derivative"
     )
     table = Sheet("derivative", *numeric, numeric=numeric, title="By derivative", caption=caption)
     for row in found.modes:

@@ -78,7 +78,7 @@ def _groups(groups: Sequence[Group]) -> Sheet:
         *numeric,
         numeric=numeric,
         title="Planted bugs that were found",
-        caption="median and worst: programs of one family until it is found",
+        caption="median and worst: how many programs of one family were drawn until the bug was found",
     )
     for g in groups:
         found = (f"{g.killed:,}", f"{g.total:,}", _share(g.killed, g.total))
@@ -124,7 +124,7 @@ def _correct(oracles: Sequence[OracleScore]) -> Sheet:
         *numeric,
         numeric=numeric,
         title="What should be right",
-        caption="findings: those that a second reference and a script of their own bear out",
+        caption="findings: those that a second reference and a script of their own confirm",
     )
     for o in oracles:
         alarms = Text(f"{o.false_alarms:,}", style="bold red" if o.false_alarms else "")

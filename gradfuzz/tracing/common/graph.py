@@ -163,7 +163,7 @@ def need_symmetric(x: Operand, name: str) -> None:
         values = _at_others(x) if isinstance(x, Value) else [np.asarray(x)]
     except EvaluationError as error:
         raise UntraceableError(
-            f"{name} of a matrix that is not known beside the arguments: {error}"
+            f"{name} of a matrix that cannot be computed next to the arguments: {error}"
         ) from error
     for value in values:
         apart = value - np.conj(np.swapaxes(value, -1, -2))

@@ -66,7 +66,9 @@ def _equation(equation: Any, inputs: Sides) -> Pair:
         return list(here), list(there)
     body = body_of(equation)
     if body is None:
-        raise UntraceableError(f"JAX's {name} stops a gradient inside, which cannot be held")
+        raise UntraceableError(
+            f"JAX's {name} stops a gradient inside, and gradfuzz cannot hold that value constant"
+        )
     return _run(body, inputs)
 
 

@@ -103,7 +103,7 @@ def _zeta(equation: Any, s: Operand, q: Operand) -> Any:
 def _orders(equation: Any, n: Operand, least: int) -> Any:
     if isinstance(n, Value) or np.any(n < least) or np.any(n != np.round(n)):
         raise UntraceableError(
-            f"JAX's {equation.primitive.name} of what are no constant whole numbers of {least} or more"
+            f"JAX's {equation.primitive.name} of numbers that are no constant whole numbers from {least} on"
         )
     return n
 

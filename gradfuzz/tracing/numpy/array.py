@@ -311,9 +311,9 @@ def _has_operators() -> None:
     def becoming(what: str) -> Any:
         def refuse(self: RecordingArray, *args: Any) -> Any:
             raise self.home.refuse(
-                f"{what} of {self!r}: a number of Python, which a program traced at one point would take as"
-                " it is there: an `if` or `while` on a value (use numpy.where), math.sin instead of"
-                " numpy.sin, range(n), or an assignment to an array that was made without it (make it with"
+                f"{what} of {self!r}: it becomes a number of Python, which would be a constant of the traced"
+                " program. This comes from an `if` or `while` on a value (use numpy.where), math.sin instead"
+                " of numpy.sin, range(n), or an assignment to an array of plain NumPy (make that array with"
                 " numpy.zeros_like or numpy.stack)"
             )
 

@@ -175,8 +175,8 @@ def _imag(trace: NumpyTrace, x: Any) -> Any:
 def _decided(name: str) -> Handler:
     def handler(trace: NumpyTrace, *args: Any, **options: Any) -> Any:
         raise trace.refuse(
-            f"numpy.{name} gives a bool of Python, which a program traced at one point would take as it is"
-            " there; use numpy.where"
+            f"numpy.{name} gives a bool of Python, which would be a constant of the traced program;"
+            " use numpy.where"
         )
 
     return handler

@@ -45,7 +45,7 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
                 if trace.refused is not None:
                     raise trace.refused from error
                 raise UntraceableError(
-                    f"the function cannot be called with arrays that record: {type(error).__name__}: {error}"
+                    f"with arrays of gradfuzz the function raises {type(error).__name__}: {error}"
                 ) from error
         if trace.refused is not None:
             raise trace.refused

@@ -33,11 +33,15 @@ class _Hidden(TorchFunctionMode):
         if not (hides(func, name) if grad else self.hiding and not is_switch(func)):
             return func(*args, **(kwargs or {}))
         if name.endswith("_") and not name.endswith("__"):
-            raise UntraceableError(f"{name} writes where autograd does not look, which cannot be held")
+            raise UntraceableError(
+                f"{name} writes where autograd does not look, and gradfuzz cannot hold that constant"
+            )
         if self.kept is None:
             found = func(*args, **(kwargs or {}))
         elif len(self.found) == len(self.kept):
-            raise UntraceableError("the function hides more values from autograd beside the point than at it")
+            raise UntraceableError(
+                "the function hides more values from autograd next to the point than at the point"
+            )
         else:
             found = self.kept[len(self.found)]
         self.found.append(found)
@@ -54,5 +58,7 @@ def held(call: Callable[..., Sequence[Any]], xs: Sequence[Any], holding: Sequenc
         with _Hidden(first.found) as second:
             results = list(call(*xs))
     if len(second.found) < len(first.found):
-        raise UntraceableError("the function hides fewer values from autograd beside the point than at it")
+        raise UntraceableError(
+            "the function hides fewer values from autograd next to the point than at the point"
+        )
     return results

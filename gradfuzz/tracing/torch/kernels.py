@@ -195,7 +195,7 @@ def _special_zeta(out: Out, order: Any, x: Any) -> Any:
         or np.any(np.asarray(order) != np.round(order))
         or np.any(np.asarray(order) < _LEAST)
     ):
-        raise UntraceableError("zeta of an order that is no constant whole number above 1")
+        raise UntraceableError("zeta of an order that is not a constant whole number above 1")
     return zeta(order, out.cast(x))
 
 

@@ -68,7 +68,9 @@ class Masked:
 def operand(x: Any) -> Operand:
     """An argument of an op as the engine takes it: a constant tensor as an array, its floats as float64."""
     if x is UNSAID:
-        raise UntraceableError("it reads a result of an op of which gradfuzz has only the others")
+        raise UntraceableError(
+            "it reads a result of an op that gradfuzz does not compute, beside those that it does"
+        )
     if isinstance(x, Masked):
         return engine.where(x.mask, bounded(-math.inf), x.value)
     return bounded(array_of(x) if isinstance(x, torch.Tensor) else x)

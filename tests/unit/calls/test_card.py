@@ -53,7 +53,7 @@ def test_a_word_for_each_derivative() -> None:
         "lib.tricky": ("", "", "", "", "", "", "unsupported"),
     }
     assert "The time was up: 1 functions were not called." in table.notes
-    assert "lib.tricky took no call that was drawn, or has no derivative: ValueError: no" in table.notes
+    assert "lib.tricky accepted no call that was drawn, or has no derivative: ValueError: no" in table.notes
     summary = of().summary
     assert summary[:2] == ("rev: wrong 1, ok 3.", "fwd: exception 1, ok 1, inconclusive 1, refused 1.")
 

@@ -75,7 +75,7 @@ def test_methods_and_operators_of_torch_are_noted() -> None:
         ((np.array([1, 2]),), "no array of floats is among the arguments"),
         (
             (np.ones(2), print),
-            "builtins.print is followed in a file that is trusted alone (--pickle keeps it)",
+            "builtins.print is not of a known library, and is recorded with --pickle only",
         ),
     ],
 )
@@ -115,7 +115,7 @@ def test_the_command_runs_a_script_as_it_runs_alone(tmp_path: Path, monkeypatch:
     Path("program.py").write_text(PROGRAM, encoding="utf-8")
     shown = CliRunner().invoke(main, ["record", "--library", "autograd", "-o", "c.json", "program.py", "3"])
     assert shown.exit_code == 3
-    assert "2 calls of 2 functions are in c.json; 0 calls were not noted" in " ".join(shown.stderr.split())
+    assert "Recorded 2 calls of 2 functions in c.json." in " ".join(shown.stderr.split())
     functions = [call["function"] for call in json.loads(Path("c.json").read_text(encoding="utf-8"))["calls"]]
     assert functions == ["autograd.numpy.tanh", "autograd.numpy.sum"]
 
@@ -155,7 +155,7 @@ def test_a_program_that_makes_no_call_is_told_with_the_reason(
     code, text = told("--package", "json", "quiet.py")
     assert code == 2
     assert "times its arrays are of no library that differentiates" in text
-    assert "made no call of json that can be noted; calls.json was not written" in text
+    assert "made no call of json that can be recorded; calls.json was not written" in text
     assert not Path("calls.json").exists()
 
 

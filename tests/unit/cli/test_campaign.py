@@ -171,7 +171,7 @@ def test_diff_says_what_is_incomplete_and_what_has_changed(monkeypatch: pytest.M
     for second in ("2", "two.json", "two.ndjson"):
         lines = run("diff", "1", second).stdout.splitlines()
         name = "run 2" if second == "2" else second
-        assert lines[0] == f"{name} is incomplete: what it lacks may not have been asked"
+        assert lines[0] == f"{name} is incomplete: a finding that it lacks may not have been looked for"
         assert lines[1:3] == ["new: 0", "changed: 1"]
         assert lines[3].startswith("  GF-aaaa for loop, reverse mode: ")
         assert lines[3].endswith("(was sign_flip)")
@@ -234,7 +234,7 @@ def test_an_accepted_finding_that_is_fixed_is_stale(monkeypatch: pytest.MonkeyPa
         (["add", "--function", "torch.digama", "--reason", "r"], "no recorded finding has the function"),
         (["add", "--report", "pytorch#1", "--reason", "r"], "no report fits 'pytorch#1'"),
         (["add", "GF-*", "--reason", "r"], "accepts every finding that ever comes; --all"),
-        (["add", "aaaa", "--op", "sin", "--reason", "r"], "a rule and ids are two things"),
+        (["add", "aaaa", "--op", "sin", "--reason", "r"], "ids and a rule cannot be given together"),
         (["add", "--all", "--op", "sin", "--reason", "r"], "no finding is recorded"),
         (["remove", "--all"], "delete gradfuzz-baseline.json"),
     ],

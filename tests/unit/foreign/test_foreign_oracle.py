@@ -466,7 +466,7 @@ def test_targets_check_says_whose_fault_it_is() -> None:
     runner = CliRunner()
     good = runner.invoke(main, ["targets", "check", TOY])
     assert good.exit_code == 0, good.output
-    assert "The adapter keeps to the protocol." in good.stdout
+    assert "The adapter follows the protocol." in good.stdout
     bad = runner.invoke(main, ["targets", "check", f"{sys.executable} -c 'print(1)'", "--format", "json"])
     assert bad.exit_code == 1
     document = json.loads(bad.stdout)

@@ -235,7 +235,7 @@ def test_what_is_lent_depends_on_the_python(monkeypatch: pytest.MonkeyPatch) -> 
     assert {"numpy", "python-flint", "msgspec"} <= set(lending.lacking(other))
     monkeypatch.setattr(managed, "find", lambda name: other)
     with pytest.raises(
-        MissingExtraError, match=r"Python 3\.9\.1 and no .*python-flint.*lent nothing; make it"
+        MissingExtraError, match=r"Python 3\.9\.1 and no .*python-flint.*lend its packages only.*; make it"
     ):
         homes.home_of("mlx==1.0")
     monkeypatch.setattr(managed, "find", lambda name: same)

@@ -526,17 +526,17 @@ def searched(story: str) -> tuple[Bisection, list[str]]:
     [
         ("rrrrrwww", "It came in 5: 4 is right, 5 is wrong.", 5),
         ("wrrrrrrr", "It went in 1: 0 is wrong, 1 is right.", 5),
-        ("rrr??www", "It came in 5 or one of 3, 4, which cannot tell: 2 is right, 5 is wrong.", 7),
+        ("rrr??www", "It came in 5 or one of 3, 4, which could not be judged: 2 is right, 5 is wrong.", 7),
         ("rw", "It came in 1: 0 is right, 1 is wrong.", 2),
         ("rrrrrrrr", "Nothing came or went: 0 and 7 are both right. So are 1, 3, 5 between them.", 5),
         ("www", "Nothing came or went: 0 and 2 are both wrong. So is 1 between them.", 3),
         ("rrwwwrr", "It came in 2: 1 is right, 2 is wrong. It went in 5: 4 is wrong, 5 is right.", 7),
         ("???rrw??", "It came in 5: 4 is right, 5 is wrong.", 8),
-        ("????????", "No release can tell.", 5),
-        ("???w????", "3 is wrong, and no other release can tell.", 8),
-        ("w", "0 is wrong, and no other release can tell.", 1),
-        ("?", "No release can tell.", 1),
-        ("?w", "1 is wrong, and no other release can tell.", 2),
+        ("????????", "No release could be judged.", 5),
+        ("???w????", "3 is wrong, and no other release could be judged.", 8),
+        ("w", "0 is wrong, and no other release could be judged.", 1),
+        ("?", "No release could be judged.", 1),
+        ("?w", "1 is wrong, and no other release could be judged.", 2),
     ],
 )
 def test_where_it_came_or_went(story: str, words: str, most: int) -> None:
@@ -598,7 +598,7 @@ def test_a_bisection_by_command(installer: Installer) -> None:
     done = run("bisect", "finding.json", "--versions", "1.0..1.5")
     assert done.exit_code == CLEAN, done.output
     text = " ".join(done.stdout.split())
-    assert "It came in 1.3 or one of 1.2, which cannot tell: 1.1 is right, 1.3 is wrong." in text
+    assert "It came in 1.3 or one of 1.2, which could not be judged: 1.1 is right, 1.3 is wrong." in text
     assert "It went in 1.5: 1.4 is wrong, 1.5 is right." in text
     assert "built for another planet" in text
     assert "toygrad 1.5 is right" in done.stderr

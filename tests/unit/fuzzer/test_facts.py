@@ -137,7 +137,7 @@ def alone(op: str, text: str) -> str:
 
 
 def right(text: str) -> str:
-    return f"right alone at every point tried: {text}"
+    return f"right at every point tried, each op alone: {text}"
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def right(text: str) -> str:
             [
                 alone("sin", "sin(x)"),
                 BACK,
-                "the answer is what is right at the result in place of the operand, at all 6 points",
+                "the answer is the derivative at the result instead of at the operand, at all 6 points",
             ],
         ),
         ("sin(x)", planted("sin", other_factor_everywhere), [alone("sin", "sin(x)"), BACK]),
@@ -385,7 +385,7 @@ class Louder(EngineOracle):
 
 @pytest.mark.parametrize("text", ["sin(x) * y", "a @ v", "x + y"])
 def test_where_a_parameter_itself_is_wrong_no_op_is_named(text: str) -> None:
-    told = f"even x itself, without any op, is wrong at all 4 points tried; {TWICE}, at all 4 points"
+    told = f"even a program that returns x is wrong at all 4 points tried; {TWICE}, at all 4 points"
     assert said(candidate(text), Louder("engine:louder")) == (told,)
 
 

@@ -215,7 +215,7 @@ def test_a_decision_taken_the_other_way_is_right_and_a_mistake_beside_it_is_not(
     assert np.abs(z[nearest(z)]) < 1e-3
     right = measured(nothing, turned_at_the_nearest)
     assert right.verdict is Verdict.AGREE, right.reason
-    assert "decisions that it leaves open" in right.reason
+    assert "turned the answer is right" in right.reason
     assert measured(entry("w", (17, 43), 2.0), turned_at_the_nearest).verdict is Verdict.DISAGREE
 
 

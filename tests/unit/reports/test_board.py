@@ -241,7 +241,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert (out / "index.html").is_file()
     done = CliRunner().invoke(main, ["board", str(stream), "--url", "nowhere"])
     assert done.exit_code == 2
-    assert "is not an address of the web" in done.output
+    assert "is not a web address" in done.output
 
 
 def test_a_sweep_that_was_killed_began_when_its_file_was_written(tmp_path: Path) -> None:

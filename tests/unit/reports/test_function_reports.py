@@ -39,8 +39,8 @@ WITH_RECORDS = ("json", "sarif", "ndjson")
 
 def test_what_is_proved_of_rules_is_in_every_long_report() -> None:
     """Of eight derivatives six rules are right, one is wrong, and one stayed open."""
-    sentence = "6 rules proved right (75.0 %), 1 proved wrong (12.5 %), 1 open."
-    assert figures.coverage(functions()).proofs == f"8 derivatives taken as a formula: {sentence}"
+    sentence = "6 proved right (75.0 %), 1 proved wrong (12.5 %), 1 open."
+    assert figures.coverage(functions()).proofs == f"8 derivative rules: {sentence}"
     for form in ("html", "markdown"):
         text = html.unescape(FORMATS[form].render(called(), None))
         assert sentence.split(",")[0] in text.replace("\\", "")
@@ -154,7 +154,7 @@ def test_the_last_screen_of_a_sweep_is_one(width: int) -> None:
         "right: vjp, jvp",
         "wrong: reverse over reverse, forward over reverse, reverse over forward, forward over forward",
         "the answer is 1.22331 times the derivative, also at other values",
-        "the truth is that of the function as a program",
+        "the truth is the derivative of the function, traced as a program",
     )
     found = [
         call_finding(id=f"GF-{k:04x}", signature=f"{k:064x}", culprits=(names[k % 3],), facts=facts)

@@ -62,7 +62,7 @@ def test_without_an_accuracy_it_is_suggested_and_nothing_is_excused() -> None:
     measured = measure_gradient(solved, A, grad=gradient(1.0 + 1e-6))
     assert not measured.right
     assert "accuracy=1e-4" in told(measured)
-    assert "the name of the argument that is its tolerance" in told(measured)
+    assert "the name of its argument that is the tolerance" in told(measured)
     with pytest.raises(GradientMismatch) as plain:
         check_gradient(solved, A, grad=gradient(2.0))
     assert "accuracy" not in str(plain.value), "a factor of two is no approximation"

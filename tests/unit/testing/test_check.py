@@ -316,7 +316,7 @@ def undecided(x: float) -> float:
 
 def test_where_nobody_can_tell_there_is_a_warning() -> None:
     with pytest.warns(
-        InconclusiveWarning, match="derivative of undecided could be found neither right nor wrong"
+        InconclusiveWarning, match="derivative of undecided could not be judged right or wrong"
     ):
         check_gradient(undecided, 0.7, grad=lambda x: 0.0)
     with pytest.raises(InconclusiveError, match="neither right nor wrong"):
@@ -383,7 +383,7 @@ the derivative of product by x[1] is wrong (sign_flip: the derivative has the wr
   got       -1.25, -1.667 times as much
   allowed   E: what rounding to float64 may do here; the error is E times that
   asked     vjp, float64, numpy
-  truth     the function as a program, by arb and mpmath
+  truth     the function, traced as a program, by arb and mpmath
   near by, at other x[1]:
     -0.9375   expected 0.5625   got -0.9375   wrong
     -1.5625   expected 0.9375   got -1.5625   wrong"""
@@ -567,7 +567,7 @@ LEAKS += [("torch", name) for name in ("product", "straight through", "no_grad")
 def test_a_gradient_that_leaks_is_wrong_unless_it_is_allowed_to(framework: Any, name: str) -> None:
     pytest.importorskip(framework)
     f = leaks(framework)[name]
-    with pytest.raises(GradientMismatch, match='where that is meant: allow="stop_gradient"') as raised:
+    with pytest.raises(GradientMismatch, match='if you mean that, pass allow="stop_gradient"') as raised:
         check_gradient(f, X, framework=framework)
     hidden = "no_grad" if name == "no_grad" else {"jax": "lax.stop_gradient", "torch": "detach"}[framework]
     assert hidden in raised.value.measured.stopped

@@ -111,7 +111,7 @@ def test_dropout_has_one_mask_and_random_states_are_kept() -> None:
     def wrong(x: Any) -> Any:
         return torch.nn.functional.dropout(Times.apply(x, 1.01), 0.5)
 
-    with pytest.raises(GradientMismatch, match="random numbers of torch, seeded alike at each call"):
+    with pytest.raises(GradientMismatch, match="random numbers of torch, with the same seed at each call"):
         check_gradient(wrong, X)
 
 

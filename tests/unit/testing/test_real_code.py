@@ -354,7 +354,7 @@ def test_forward_mode_of_a_function_that_differentiates_by_its_argument() -> Non
 
 def test_a_line_says_how_sure_a_verdict_is() -> None:
     traced = measure_gradient(lambda x: jnp.sin(x).sum(), X)
-    assert traced.basis == "the function as a program, by arb"
+    assert traced.basis == "the function, traced as a program, by arb"
     measured = measure_gradient(lambda x: x * x.tolist()[0], torch.tensor(X))
     assert measured.basis.startswith("complex steps") or measured.basis.startswith("differences")
     assert "of the largest entry; not traced: tolist of a tensor" in measured.basis

@@ -625,7 +625,7 @@ def custom_square_root(x: Any) -> Any:
     [
         (lambda x: x * lax.stop_gradient(x), (1.0,), "stop_gradient"),
         (lambda x: lax.select_n(np.array([0, 1]), x), ([1.0, 2.0],), "a case that is not there"),
-        (lambda x: lax.zeta(x, 2.0), (3.0,), "zeta of what are no constant whole numbers"),
+        (lambda x: lax.zeta(x, 2.0), (3.0,), "zeta of numbers that are no constant whole numbers"),
         (lambda x: x.astype(jnp.float32).sum() + x[0], (np.ones(3),), "float32 in a function of float64"),
         (lambda x: x if x > 0 else -x, (1.0,), "TracerBoolConversionError"),
         (lambda x: np.sin(x), (1.0,), "TracerArrayConversionError"),

@@ -47,17 +47,17 @@ _AGAIN = 2
 """So many times the shrunk call is judged again, from new arrays."""
 
 _METHODS: dict[Method, str] = {
-    "traced": "the truth is that of the function as a program",
-    "complex step": "the truth is that of complex steps of the function in float64",
-    "Richardson": "the truth is that of differences of the function in float64, extrapolated",
+    "traced": "the truth is the derivative of the function, traced as a program",
+    "complex step": "the truth is computed by complex steps of the function in float64",
+    "Richardson": "the truth is computed by differences of the function in float64, extrapolated",
 }
 
 _FORMS: dict[Form, str] = {
-    "between": "it shows between smooth functions, and not alone",
-    "loop": "it shows in a loop, and not alone",
-    "twice": "it shows where one call feeds another, and not alone",
-    "vectorized": "it shows where the call is vectorized, and not alone",
-    "compiled": "it shows where the call is compiled, and not eager",
+    "between": "the error shows where the call stands between smooth functions, not where it stands alone",
+    "loop": "the error shows where the call stands in a loop, not where it stands alone",
+    "twice": "the error shows where a call takes the result of another, not where it stands alone",
+    "vectorized": "the error shows where the call is vectorized, not where it stands alone",
+    "compiled": "the error shows where the call is compiled, not where it runs eagerly",
 }
 
 
@@ -222,15 +222,15 @@ def _facts(
     yield from _on_purpose(found, wrong)
     yield from _by_modes(whole, wrong.modes)
     if call.way:
-        yield f"it shows where the derivative is asked by {call.way}, and not as usual"
+        yield f"the error shows where the derivative is asked by {call.way}, not in the usual way"
     if call.form != "alone":
         yield _FORMS[call.form]
     for argument in call.arguments:
         if argument.array is not None and argument.layout in LAYOUTS[1:]:
-            yield f"it shows where an argument is {argument.layout}, and not where it is contiguous"
+            yield f"the error shows where an argument is {argument.layout}, not where it is contiguous"
     dtypes = {a.array.dtype.name for a in call.differentiated() if a.array is not None}
     if dtypes and not dtypes & {"float64"}:
-        yield f"it shows in {' and '.join(sorted(dtypes))}, and not in float64"
+        yield f"the error shows in {' and '.join(sorted(dtypes))}, not in float64"
     yield from _by_keyword(call, wrong)
     ratios = [case.ratio for case in cases if case.ratio is not None and np.isfinite(case.ratio)]
     if len(ratios) == len(cases) > 1 and _is_one_factor(ratios):
@@ -270,9 +270,9 @@ def _by_proof(proof: ProofRecord | None) -> Iterator[str]:
     where = f" in {proof.step} ({proof.where})" if proof.step else ""
     cause = f": {proof.cause}" if proof.cause else ""
     if proof.outcome == "wrong rule":
-        yield f"the rule is wrong, which is proved without a tolerance{where}{cause}"
+        yield f"the rule is proved wrong, without any tolerance{where}{cause}"
     else:
-        yield f"the rule is right, which is proved; the library computes it wrongly{where}{cause}"
+        yield f"the rule is proved right, but the library computes it wrongly{where}{cause}"
 
 
 def _on_purpose(found: Judgement, wrong: Wrong) -> Iterator[str]:
