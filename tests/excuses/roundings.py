@@ -196,4 +196,4 @@ def a_small_entry_beside_a_large_one() -> Planted:
     half = Changed(lambda gradient, point: {**gradient, "y": 0.5 * gradient["y"]})
     off = Changed(lambda gradient, point: {**gradient, "y": gradient["y"] + 50.0 * FORMATS["float64"].eps})
     found = (judged(question, cancelling(1e3)), judged(question, half), judged(question, off))
-    return Planted(judged(question, cancelling(1.0)), "small beside the largest", found)
+    return Planted(judged(question, cancelling(1.0)), "small compared with the largest", found)

@@ -111,7 +111,7 @@ class Measured:
         if self.method is None:
             return "none"
         by = f", by {' and '.join(self.references)}" if self.references and self.method == "traced" else ""
-        by += "; what it stops is a constant" if self.held else ""
+        by += "; a value that it stops is a constant" if self.held else ""
         largest, bound = (  # of the entries that are known
             max(
                 (float(np.max(np.abs(x), initial=0.0, where=np.isfinite(x))) for x in known.values()),
@@ -120,7 +120,7 @@ class Measured:
             for known in (self.expected, self.bound)
         )
         if not self.expected:
-            text = "none is known"
+            text = "not known"
         elif self.method in ("traced", "reference") or not largest:
             text = f"{_SOURCES[self.method]}{by}"
         else:

@@ -349,7 +349,7 @@ def test_an_entry_may_be_off_by_what_the_largest_is_rounded_by() -> None:
     question = plain_question(program, [point], "float64", None, ("rev",))
     (case,) = check_question(question, [Cancelling("y", 1.0)]).cases
     assert (case.verdict, case.reason) == (Verdict.INCONCLUSIVE, Reason.NOISE)
-    assert "small beside the largest entry" in case.message
+    assert "small compared with the largest entry" in case.message
     (case,) = check_question(question, [Cancelling("y", 1e3)]).cases
     assert case.verdict is Verdict.DISAGREE
 

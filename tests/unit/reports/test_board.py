@@ -237,7 +237,7 @@ def test_the_command(tmp_path: Path) -> None:
     out = tmp_path / "site"
     done = CliRunner().invoke(main, ["board", str(stream), "--out", str(out)])
     assert done.exit_code == 0, done.output
-    assert "1 systems, 1 findings" in done.output
+    assert "1 system, 1 finding," in done.output
     assert (out / "index.html").is_file()
     done = CliRunner().invoke(main, ["board", str(stream), "--url", "nowhere"])
     assert done.exit_code == 2
@@ -252,7 +252,7 @@ def test_a_sweep_that_was_killed_began_when_its_file_was_written(tmp_path: Path)
     os.utime(stream, (1.0e9, 1.0e9))
     done = CliRunner().invoke(main, ["board", str(stream), "--out", str(out)])
     assert done.exit_code == 0, done.output
-    assert "1 systems, 1 findings" in done.output
+    assert "1 system, 1 finding," in done.output
     feed = ElementTree.parse(out / "feed.xml")
     times = [node.text for node in feed.iter() if node.tag.endswith(("updated", "published"))]
     assert times == ["2001-09-09T01:46:40+00:00"] * 3
