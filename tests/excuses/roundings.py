@@ -103,7 +103,7 @@ def _beside(text: str, number: float, *xs: float) -> Any:
 def a_point_beside_one_that_is_not_finite() -> Planted:
     excused = _beside(QUOTIENT, np.nan, 0.5, 1e-60)
     found = (_beside(QUOTIENT, 7.0, 0.5, 1e-60), _beside(QUOTIENT, np.nan, 0.5, 0.75))
-    return Planted(excused, "answered with it", found)
+    return Planted(excused, "another point of the same call", found)
 
 
 @excuse(
@@ -115,7 +115,9 @@ def a_point_beside_one_where_nan_is_an_answer() -> Planted:
     norm = "vector_norm(stack(x, axis=0))"
     excused = _beside(norm, np.nan, 0.5, 0.0)
     return Planted(
-        excused, "answered with it", (_beside(norm, 7.0, 0.5, 0.0), _beside(norm, np.nan, 0.5, 2.0))
+        excused,
+        "another point of the same call",
+        (_beside(norm, 7.0, 0.5, 0.0), _beside(norm, np.nan, 0.5, 2.0)),
     )
 
 
@@ -151,7 +153,7 @@ def a_point_beside_one_that_is_not_defined() -> Planted:
         raised(unused, 0.5, 0.0, together=False),
         raised(QUOTIENT, 0.5, 1e-60),
     )
-    return Planted(raised(unused, 0.5, 0.0), "answered with it is not defined", found)
+    return Planted(raised(unused, 0.5, 0.0), "another point of the same call is not defined", found)
 
 
 TESTS = "tests/unit/fuzzer/test_rounding.py::"

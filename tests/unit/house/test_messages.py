@@ -20,6 +20,11 @@ HARD = (
     r"\b(?:is|are) none of\b",
     r"looked into next",
     r"^references: ",
+    r"\bbears? out\b",
+    r"\bis no data\b",
+    r"\bnot its turn\b",
+    r"neither right nor wrong",
+    r"no business with",
     r"[^ ]  [a-z]+ [a-z]",  # two blanks between words
 )
 """What readers stumbled over, as patterns."""
