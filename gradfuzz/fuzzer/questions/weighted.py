@@ -182,7 +182,8 @@ def signed(rng: np.random.Generator, shape: tuple[int, ...], precision: Precisio
         bits += 1
     sizes = np.delete(np.arange(2 ** (bits - 1), 2 ** (bits + 1) + 1), 2 ** (bits - 1))  # without 1
     if precision in HALF and count <= len(sizes):
-        among = ((np.arange(count) + rng.random(count)) * len(sizes) / max(count, 1)).astype(int)
+        ends = np.arange(count + 1) * len(sizes) // max(count, 1)
+        among = rng.integers(ends[:-1], ends[1:])
         order = rng.permutation(count)
         signs = _SIGNS[(order + rng.integers(0, 2)) % 2]
         return np.asarray((sizes[among[order]] / 2**bits * signs).reshape(shape))

@@ -87,7 +87,7 @@ class BeyondRangeNamespace(PerturbedNamespace):
         """What is infinite spoils what depends on it."""
 
     def _evaluated(self, row: Function, *args: Array, **params: int) -> Array:
-        if row.name == "logaddexp" and np.all(np.isfinite(args)):
+        if row.name == "logaddexp" and all(np.all(np.isfinite(x)) for x in args):
             smaller, larger = np.minimum(*args), np.maximum(*args)
             return self.plus_shift(self._result(np.log1p(np.exp(smaller - larger)), self._function), larger)
         return self._underflowed(super()._evaluated(row, *args, **params), args[-1])
