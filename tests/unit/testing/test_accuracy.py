@@ -197,6 +197,30 @@ def test_where_a_loop_has_nothing_left_to_do_a_mistake_is_found() -> None:
     assert said(1.0, 0.0, 1.0).verdict is Verdict.INCONCLUSIVE, "JAX has 0 for the slope of relu at 0"
 
 
+def test_a_bisection_is_right_by_its_differences_and_a_mistake_is_found() -> None:
+    """The ends move by steps alone, so that its program has the slope 0."""
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+
+    def said(factor: float) -> Any:
+        @jax.custom_jvp
+        def root(a: Any) -> Any:
+            def halved(ends: Any) -> Any:
+                low, high = ends
+                middle = (low + high) / 2.0
+                above = middle**3 > a
+                return jnp.where(above, low, middle), jnp.where(above, middle, high)
+
+            start = jnp.zeros_like(a), jnp.full_like(a, 3.0)
+            return jax.lax.while_loop(lambda ends: ends[1] - ends[0] > 1e-13, halved, start)[0]
+
+        root.defjvp(lambda a, da: (root(*a), factor * da[0] / (3.0 * root(*a) ** 2)))
+        return measure_gradient(root, 2.0, modes="rev", framework="jax")
+
+    assert said(1.0).right
+    assert said(1.001).wrong
+
+
 @pytest.mark.parametrize("x", [0.5, np.linspace(0.25, 0.75, 12)], ids=["one", "many"])
 def test_an_accuracy_is_to_be_had_where_a_number_inside_leaves_the_range(x: Any) -> None:
     jax = pytest.importorskip("jax")
