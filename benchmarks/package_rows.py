@@ -136,34 +136,27 @@ def lineax() -> Rows:
 def optimistix() -> Rows:
     optx, jnp = load("optimistix"), load("jax.numpy")
     newton, tight = optx.Newton(rtol=1e-13, atol=1e-13), {"rtol": 1e-13, "atol": 1e-13}
+    equation = lambda y, a: y + a * jnp.tanh(y) - 1.0  # noqa: E731 - one, as in the documents: compiled once
+    residuals = lambda y, a: jnp.stack([y[0] - a[0], 2 * y[1] - a[1], y[0] * y[1] - a[2]])  # noqa: E731
+    cosh = lambda y, a: jnp.sum(jnp.cosh(y - a))  # noqa: E731
+    step = lambda y, a: 0.3 * jnp.cos(y * a)  # noqa: E731
+    cube = lambda y, a: y**3 - a  # noqa: E731
 
     def root(solver: Any, y0: Any) -> Callable[..., Any]:
-        def found(a: Any) -> Any:
-            return optx.root_find(lambda y, a: y + a * jnp.tanh(y) - 1.0, solver, y0, a).value
-
-        return found
+        return lambda a: optx.root_find(equation, solver, y0, a).value
 
     def least(solver: Any) -> Callable[..., Any]:
-        def found(a: Any) -> Any:
-            residuals = lambda y, a: jnp.stack([y[0] - a[0], 2 * y[1] - a[1], y[0] * y[1] - a[2]])  # noqa: E731
-            return optx.least_squares(residuals, solver, jnp.ones(2), a).value
-
-        return found
+        return lambda a: optx.least_squares(residuals, solver, jnp.ones(2), a).value
 
     def minimum(solver: Any) -> Callable[..., Any]:
-        def found(a: Any) -> Any:
-            return optx.minimise(lambda y, a: jnp.sum(jnp.cosh(y - a)), solver, jnp.zeros(3), a).value
-
-        return found
+        return lambda a: optx.minimise(cosh, solver, jnp.zeros(3), a).value
 
     def fixed(a: Any) -> Any:
-        return optx.fixed_point(
-            lambda y, a: 0.3 * jnp.cos(y * a), optx.FixedPointIteration(**tight), jnp.zeros(3), a
-        ).value
+        return optx.fixed_point(step, optx.FixedPointIteration(**tight), jnp.zeros(3), a).value
 
     def bisection(a: Any) -> Any:
         solver, ends = optx.Bisection(**tight), {"lower": 0.0, "upper": 3.0}
-        return optx.root_find(lambda y, a: y**3 - a, solver, 1.0, a, options=ends).value
+        return optx.root_find(cube, solver, 1.0, a, options=ends).value
 
     return {
         "Newton": (root(newton, jnp.zeros(3)), P),
@@ -182,9 +175,10 @@ def optimistix() -> Rows:
 def diffrax() -> Rows:
     dfx, jnp = load("diffrax"), load("jax.numpy")
 
+    term = dfx.ODETerm(lambda t, y, a: jnp.sin(a * y) - t)
+
     def solve(solver: Any, **options: Any) -> Callable[..., Any]:
         def solved(a: Any, y0: Any) -> Any:
-            term = dfx.ODETerm(lambda t, y, a: jnp.sin(a * y) - t)
             return dfx.diffeqsolve(term, solver, 0.0, 0.4, 0.1, y0, a, **options).ys
 
         return solved

@@ -580,6 +580,21 @@ def an_accuracy() -> Planted:
     return Planted(excused, "agree", tuple(found), _approximate(1.0 + 1e-6, 3e-5).right)
 
 
+planted_elsewhere(
+    "At a kink, and where a number inside leaves the range, a right rule may return another number. What is"
+    " granted an accuracy has no such excuse where it errs around the point as well.",
+    tuple(
+        f"tests/unit/testing/test_accuracy.py::test_{name}"
+        for name in (
+            "where_a_loop_has_nothing_left_to_do_a_mistake_is_found",
+            "an_accuracy_is_to_be_had_where_a_number_inside_leaves_the_range",
+        )
+    ),
+    f"{NUMERIC} apart_around: inf",
+    "fuzzer/tolerance/allowed.py Tolerance.of_approximation: inf",
+)
+
+
 def _eigenvalues(factor: float) -> Any:
     """Those of the lower triangle, with their gradient times a factor."""
     import torch

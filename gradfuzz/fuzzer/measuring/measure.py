@@ -18,6 +18,7 @@ from gradfuzz.fuzzer.measuring.measured import Method
 from gradfuzz.fuzzer.measuring.numeric import (
     STEADY,
     NumericTruth,
+    apart_around,
     has_derivative,
     judged_by_numbers,
     numeric_truth,
@@ -177,18 +178,6 @@ class Asked:
     way: str = ""
 
 
-def _of_two(case: CheckResult, numbers: Asked) -> Asked:
-    """What the function's own differences say where the program cannot be judged, or why it cannot."""
-    other = numbers.case
-    # At a kink that smooths itself out, and near the end of the range, a right rule may return another
-    # number, but no NaN.
-    smooths = case.reason is Reason.KINK and other.kind is not Class.NON_FINITE
-    unsure = case.reason is Reason.RANGE or smooths
-    if other.verdict is Verdict.INCONCLUSIVE or (unsure and other.verdict is Verdict.DISAGREE):
-        return Asked(case, "traced")
-    return numbers
-
-
 def _entering(subject: Subject, given: Sequence[Array], precision: Precision) -> Subject:
     """A subject at the same inputs in another precision."""
     dtype, pairs = FORMATS[precision].dtype, zip(subject.inputs, given, strict=True)
@@ -346,11 +335,11 @@ class Inquiry:
             raise UntraceableError("the traced program has other outputs")
         factors = (1.0, *(factor for factor in FACTORS if self.ends(factor, program)))
         wrong = self._differs(program, [self._point(program, factor) for factor in factors])
-        self._local = self._local or wrong
-        if self._local and (
-            self.subject.precision != "float64" or self._differs(program, self._beside(program))
-        ):
+        beside = self._beside(program) if self._local else []
+        if self._local and (self.subject.precision != "float64" or self._differs(program, beside)):
             raise UntraceableError(self._local)
+        if wrong:
+            raise UntraceableError(wrong)
 
     def _differs(self, program: Program, points: Sequence[Point]) -> str:
         """How a program differs from the function at these points; "" where it does not."""
@@ -513,7 +502,7 @@ class Inquiry:
             settled = ruled.verdict is Verdict.AGREE or ruled.kind is Class.PRECISION or factor != 1.0
             return Asked(ruled, "traced") if settled else self._upheld(ruled, ruled=True)
         if case.verdict is Verdict.INCONCLUSIVE and case.reason in _SECOND_OPINION:
-            numbers = _of_two(case, self._by_numbers(modes, factor, entry))
+            numbers = self._of_two(case, self._by_numbers(modes, factor, entry))
             if not is_large(question) or numbers.case.verdict.is_wrong:
                 return numbers
             # Along a direction rounding of so many entries hides one of them.
@@ -527,6 +516,26 @@ class Inquiry:
         if not (unsure or self.accuracy) and question.precision != "float64":
             unsure = strays(case, self._evaluator.tolerances(question)[0])
         return Asked(self._by_float64(case) if unsure else case, "traced")
+
+    def _of_two(self, case: CheckResult, numbers: Asked) -> Asked:
+        """What the function's own differences say where the program cannot be judged, or why it cannot."""
+        other = numbers.case
+        # At a kink that smooths itself out, and near the end of the range, a right rule may return another
+        # number, but no NaN. A solver is full of both, as where nothing is left to do. An accuracy that is
+        # granted is to be had in spite of them: an answer that errs around the point as well has it not.
+        smooths = case.reason is Reason.KINK and other.kind is not Class.NON_FINITE
+        unsure = case.reason is Reason.RANGE or smooths
+        excused = unsure and other.verdict is Verdict.DISAGREE
+        excused = excused and not (self.accuracy and self._errs_around(other))
+        return Asked(case, "traced") if excused or other.verdict is Verdict.INCONCLUSIVE else numbers
+
+    def _errs_around(self, case: CheckResult) -> bool:
+        """Whether the answers around the point err as the one at it does, so that no kink makes the error."""
+        entry = _worst_entry(case)
+        if entry is None or case.got is None or case.expected is None:
+            return False
+        apart = apart_around(self.oracle, at_entry(case.question, entry), case.got)
+        return apart <= abs(case.got - case.expected) / 2.0
 
     def _by_rule(self, case: CheckResult, question: Question) -> CheckResult | None:
         """The verdict where the library's own rule decides; None where it does not, or is not known."""
@@ -580,7 +589,8 @@ class Inquiry:
         if not abs(case.expected - slope) > granted:
             return Asked(case, "traced")
         asked = self._by_numbers(case.question.modes, 1.0)
-        if asked.case.verdict is Verdict.DISAGREE:
+        # A loop may approach a smooth function by steps, as bisection does: the program's slope is theirs.
+        if asked.case.verdict is Verdict.DISAGREE or (self.iterates and asked.case.verdict is Verdict.AGREE):
             return asked
         why = (
             "the derivative of the function as it was traced and the one by differences contradict each other"

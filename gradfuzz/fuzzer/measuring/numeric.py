@@ -560,3 +560,23 @@ def own_noise(
 
 def _is_steady(errors: Array, error: float) -> bool:
     return bool(np.all(np.abs(errors - error) <= STEADY * abs(error)))
+
+
+def apart_around(oracle: FunctionOracle, question: Question, got: float) -> float:
+    """By how much the answers around the point, beyond the reach of rounding and of a kink at the point,
+    differ from the one slope that was `got` at it; infinite where there is no answer.
+    """
+    (point,), rng = question.points, np.random.default_rng(0)
+    most, apart = FORMATS[question.precision].half_of_the_digits, []
+    for _ in range(_LANES):
+        moved = {name: np.asarray(x) for name, x in point.inputs.items()}
+        for name, x in moved.items():
+            if is_float(x.dtype):
+                steps = most * rng.uniform(-1.0, 1.0, x.shape) * sizes_of(x)
+                moved[name] = np.asarray(x + steps, x.dtype)
+        (other,) = oracle.answer(replace(question, points=(Point(moved),)))
+        if other.status != "ok" or not _has_shapes(other, question):
+            return math.inf
+        ((there,),) = products(question, other.gradient).values()
+        apart.append(abs(there - got))
+    return float(np.max(apart))

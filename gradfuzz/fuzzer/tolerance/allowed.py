@@ -127,11 +127,13 @@ class Tolerance:
 
     def of_approximation(self, accuracy: float) -> Tolerance:
         """What the gradient of an approximation is allowed beside rounding: `accuracy` times the largest
-        entry by the same input. An entry that is 0 whatever is rounded is granted nothing.
+        entry by the same input. An entry that is 0 whatever is rounded is granted nothing. Where an entry
+        leaves the range, the largest one is not known, and nothing can be judged.
         """
         noise = dict(self.noise)
         for name, g in self.gradient.items():
             granted = accuracy / SAFETY * float(np.max(np.abs(g), initial=0.0))
+            granted = granted if math.isfinite(granted) else math.inf
             noise[name] = noise[name] + np.where((g == 0.0) & (noise[name] == 0.0), 0.0, granted)
         return replace(self, noise=noise)
 

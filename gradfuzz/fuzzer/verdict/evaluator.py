@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import TRIPS, Tolerance, tolerances, wide_tolerances
 from gradfuzz.fuzzer.verdict.along import MANY, entries_of, farthest, noise_of, probed, told, wide_along
@@ -51,7 +53,8 @@ class Evaluator:
         wide = [tolerance.of_approximation(self.accuracy) for tolerance in found]
         for k, (one, other) in enumerate(zip(found, wide, strict=True)):
             if ALONG in one.noise:
-                more = {n: other.noise[n] - one.noise[n] for n in question.wrt}
+                pairs = {n: (one.noise[n], other.noise[n]) for n in question.wrt}
+                more = {n: np.where(np.isinf(wider), wider, wider - own) for n, (own, wider) in pairs.items()}
                 sums = noise_of(question, replace(one, gradient={}, noise=more))[ALONG]
                 wide[k] = replace(other, noise={**other.noise, ALONG: one.noise[ALONG] + sums})
         return wide

@@ -217,6 +217,8 @@ class _Guard(TorchFunctionMode):
         depends = self.recorder.depends((args, kwargs))
         asked = deciding(name, args) if depends else None
         if depends and asked is None and name != "equal":  # which is of two shapes
+            if not torch.is_grad_enabled():  # the loop of a solver, whose rule need not be that of its steps
+                raise self.refuse(decision(name))
             self.local = self.local or decision(name)
         self.recorder.is_deciding = depends
         try:

@@ -170,6 +170,75 @@ def test_a_traced_solver_and_its_second_derivative(accuracy: Any) -> None:
     assert measure_gradient(solver_of_jax(1.0), a, modes="rev", framework="jax").wrong
 
 
+def test_where_a_loop_has_nothing_left_to_do_a_mistake_is_found() -> None:
+    """The last step is 0, where |x| has no slope. What a kink of the function itself excuses stays so."""
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+
+    def solver(factor: float, dropped: float = 0.0, beside: float = 0.0) -> Any:
+        @jax.custom_jvp
+        def doubled(a: Any, tol: Any) -> Any:
+            step = lambda s: (2.0 * a, jnp.max(jnp.abs(2.0 * a - s[0])))  # noqa: E731
+            return jax.lax.while_loop(lambda s: s[1] > tol, step, (jnp.ones_like(a), jnp.ones_like(a[0])))[0]
+
+        @doubled.defjvp
+        def _(primals: Any, tangents: Any) -> Any:
+            da = tangents[0]
+            return doubled(*primals), 2.0 * factor * da - dropped * da[0]
+
+        smooth = lambda x: jax.nn.relu(x) - jax.nn.relu(-x)  # noqa: E731
+        return lambda a, tol=1e-6: doubled(a, tol) + beside * smooth(a - 0.75)
+
+    def said(*mistake: float) -> Any:
+        return measure_gradient(solver(*mistake), A, modes="rev", framework="jax", accuracy="tol")
+
+    assert said(1.0).right
+    assert said(1.0, 1e-3).wrong
+    assert said(1.0, 0.0, 1.0).verdict is Verdict.INCONCLUSIVE, "JAX has 0 for the slope of relu at 0"
+
+
+def test_a_bisection_is_right_by_its_differences_and_a_mistake_is_found() -> None:
+    """The ends move by steps alone, so that its program has the slope 0."""
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+
+    def said(factor: float) -> Any:
+        @jax.custom_jvp
+        def root(a: Any) -> Any:
+            def halved(ends: Any) -> Any:
+                low, high = ends
+                middle = (low + high) / 2.0
+                above = middle**3 > a
+                return jnp.where(above, low, middle), jnp.where(above, middle, high)
+
+            start = jnp.zeros_like(a), jnp.full_like(a, 3.0)
+            return jax.lax.while_loop(lambda ends: ends[1] - ends[0] > 1e-13, halved, start)[0]
+
+        root.defjvp(lambda a, da: (root(*a), factor * da[0] / (3.0 * root(*a) ** 2)))
+        return measure_gradient(root, 2.0, modes="rev", framework="jax")
+
+    assert said(1.0).right
+    assert said(1.001).wrong
+
+
+@pytest.mark.parametrize("x", [0.5, np.linspace(0.25, 0.75, 12)], ids=["one", "many"])
+def test_an_accuracy_is_to_be_had_where_a_number_inside_leaves_the_range(x: Any) -> None:
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+
+    def said(factor: float, **accuracy: float) -> Any:
+        @jax.custom_jvp
+        def f(x: Any) -> Any:
+            return jnp.sin(x) + 1.0 / jnp.exp(800.0 + x)
+
+        f.defjvp(lambda x, dx: (f(*x), factor * jnp.cos(x[0]) * dx[0]))
+        return measure_gradient(f, x, modes="rev", framework="jax", **accuracy)
+
+    assert said(1.0, accuracy=1e-6).right
+    assert said(1.001, accuracy=1e-6).wrong
+    assert not said(math.nan, accuracy=1e-6).right
+
+
 @pytest.mark.parametrize("accuracy", [0.0, -1e-6, 1.0, 2, math.nan, math.inf, True, None.__class__, []])
 def test_what_is_no_share_is_an_error(accuracy: Any) -> None:
     with pytest.raises(UsageError, match="it is a share of the derivative, above 0 and below 1"):

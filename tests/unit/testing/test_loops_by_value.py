@@ -28,9 +28,9 @@ class _Times(torch.autograd.Function):  # type: ignore[misc,name-defined]
 
 
 def geometric(x: Any, share: float) -> Any:
-    """It stops by a bool; at 0.5 the number of terms changes 2.4e-3 of x away."""
+    """At 0.5 the number of terms changes 2.4e-3 of x away."""
     total, power = torch.zeros_like(x), torch.ones_like(x)
-    while power.abs() > 1e-3:
+    while power.abs().item() > 1e-3:
         total, power = total + power, _Times.apply(power, x, share)
     return total
 
@@ -85,6 +85,30 @@ def test_a_number_that_goes_into_the_result_is_no_constant(f: Any) -> None:
     """Autograd does not see it; its gradient is not the derivative of what is computed."""
     found = measure_gradient(f, torch.tensor([0.7, 1.9], dtype=torch.float64), modes="rev")
     assert found.verdict is Verdict.DISAGREE
+    assert found.untraced
+
+
+class _Root(torch.autograd.Function):  # type: ignore[misc,name-defined]
+    """The square root by a loop that stops by its residual, with the derivative of the root."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        y = torch.ones_like(x)
+        while abs(y * y - x).item() > 1e-7:
+            y = y - (y * y - x) / 3.0
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (y,) = ctx.saved_tensors
+        return g / (2.0 * y)
+
+
+def test_the_derivative_of_a_root_is_not_that_of_the_steps_to_it() -> None:
+    """The steps are off by 1e-7 of it, which nobody needs to follow."""
+    found = measure_gradient(_Root.apply, torch.tensor([1.7], dtype=torch.float64), modes="rev")
+    assert found.verdict is not Verdict.DISAGREE
     assert found.untraced
 
 

@@ -16,6 +16,9 @@ from gradfuzz.testing import measure_gradient
 
 A = np.array([0.7, 1.3, 0.4])
 B = np.array([1.0, -0.5, 0.3])
+S = np.array([[3.0, 0.4, -0.2], [0.4, 2.5, 0.7], [-0.2, 0.7, 2.0]])
+"""A symmetric positive definite matrix."""
+
 DROPPED = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1e-3, 0.0, 1.0]])
 """The last entry lacks a thousandth of the first one."""
 
@@ -53,13 +56,59 @@ def fixed_point(at: Callable[[Any], Any]) -> Any:
     return f
 
 
-def dopri5(at: Callable[[Any], Any]) -> Any:
+def dopri5(at: Callable[[Any], Any], by: str = "odeint") -> Any:
     ode, torch = pytest.importorskip("torchdiffeq"), pytest.importorskip("torch")
 
     def f(a: Any, rtol: float = 1e-6) -> Any:
         a = at(a)
-        times = torch.tensor([0.0, 1.0], dtype=a.dtype)
-        return ode.odeint(lambda t, y: torch.sin(a * y) - t, torch.tensor(B), times, rtol=rtol, atol=rtol)[1]
+        more = {"adjoint_params": (a,)} if by == "odeint_adjoint" else {}
+        given = torch.tensor(B), torch.tensor([0.0, 1.0], dtype=a.dtype)
+        solve = getattr(ode, by)
+        return solve(lambda t, y: torch.sin(a * y) - t, *given, rtol=rtol, atol=rtol, **more)[1]
+
+    return f
+
+
+def linear(at: Callable[[Any], Any], by: str = "CG") -> Any:
+    lx, jnp = pytest.importorskip("lineax"), pytest.importorskip("jax.numpy")
+    tags = lx.positive_semidefinite_tag if by == "CG" else ()
+
+    def f(a: Any, rtol: float = 1e-6) -> Any:
+        operator = lx.MatrixLinearOperator(jnp.asarray(S) + jnp.diag(at(a)), tags)
+        return lx.linear_solve(operator, jnp.asarray(B), getattr(lx, by)(rtol=rtol, atol=rtol)).value
+
+    return f
+
+
+def newton(at: Callable[[Any], Any]) -> Any:
+    optx, jnp = pytest.importorskip("optimistix"), pytest.importorskip("jax.numpy")
+    equation = lambda y, a: y + a * jnp.tanh(y) - 1.0  # noqa: E731 - one, so that it is compiled once
+
+    def f(a: Any, rtol: float = 1e-6) -> Any:
+        return optx.root_find(equation, optx.Newton(rtol=rtol, atol=rtol), jnp.zeros(3), at(a)).value
+
+    return f
+
+
+def tsit5(at: Callable[[Any], Any]) -> Any:
+    dfx, jnp = pytest.importorskip("diffrax"), pytest.importorskip("jax.numpy")
+    term = dfx.ODETerm(lambda t, y, a: jnp.sin(a * y) - t)
+
+    def f(a: Any, rtol: float = 1e-6) -> Any:
+        given = {"args": at(a), "stepsize_controller": dfx.PIDController(rtol=rtol, atol=rtol)}
+        return dfx.diffeqsolve(term, dfx.Tsit5(), 0.0, 1.0, None, jnp.asarray(B), **given).ys[0]
+
+    return f
+
+
+def sinkhorn(at: Callable[[Any], Any]) -> Any:
+    clouds = pytest.importorskip("ott.geometry.pointcloud")
+    problems = pytest.importorskip("ott.problems.linear.linear_problem")
+    solvers, jnp = pytest.importorskip("ott.solvers.linear.sinkhorn"), pytest.importorskip("jax.numpy")
+
+    def f(a: Any, threshold: float = 1e-6) -> Any:
+        cloud = clouds.PointCloud(at(a)[:, None], jnp.asarray(B)[:, None], epsilon=0.5)
+        return solvers.Sinkhorn(threshold=threshold)(problems.LinearProblem(cloud)).reg_ot_cost
 
     return f
 
@@ -67,6 +116,12 @@ def dopri5(at: Callable[[Any], Any]) -> Any:
 SOLVERS: dict[str, tuple[str, str, Callable[[Callable[[Any], Any]], Any]]] = {
     "jaxopt, FixedPointIteration": ("jax", "tol", fixed_point),
     "torchdiffeq, dopri5": ("torch", "rtol", dopri5),
+    "torchdiffeq, adjoint": ("torch", "rtol", lambda at: dopri5(at, "odeint_adjoint")),
+    "lineax, CG": ("jax", "rtol", linear),
+    "lineax, GMRES": ("jax", "rtol", lambda at: linear(at, "GMRES")),
+    "optimistix, Newton": ("jax", "rtol", newton),
+    "diffrax, Tsit5": ("jax", "rtol", tsit5),
+    "ott, Sinkhorn": ("jax", "threshold", sinkhorn),
 }
 """The framework, the argument that is the tolerance, and the function."""
 
