@@ -87,6 +87,7 @@ NOT_EXCUSES: tuple[tuple[str, str], ...] = (
     ("fuzzer/measuring/measure.py: FACTORS", "which points lie around a point"),
     ("fuzzer/measuring/measure.py: _REACH", "how far away a loop has to end"),
     ("fuzzer/measuring/measure.py: _TIMES", "how long a loop beside the point is waited for"),
+    ("fuzzer/measuring/measure.py: _NEAR", "where a program that decides by numbers is compared"),
     ("fuzzer/measuring/measure.py: _MEASURED", "how many entries are measured one by one"),
     ("fuzzer/measuring/measure.py: _SEQUENCES", "how many sequences of modes are asked; more is an error"),
     ("fuzzer/measuring/numeric.py: _BAND*", "how directions are drawn"),
