@@ -131,6 +131,10 @@ LIMITS = (
         "numpy/linalg.py#L299",
         lambda given: bool(given.get("full_matrices", True) and given.get("compute_uv", True)),
     ),
+    # The matrix with an estimate of its error
+    Limit(
+        "autograd.scipy.linalg.sqrtm", "scipy/linalg.py#L13", lambda given: not given.get("disp", True), _BOTH
+    ),
     Limit("autograd.numpy.fft.rfft*", "numpy/fft.py#L119", _has_odd_length),
     Limit("autograd.numpy.fft.irfft*", "numpy/fft.py#L119", functools.partial(_has_odd_length, inverse=True)),
     # An axis twice

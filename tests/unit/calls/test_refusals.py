@@ -164,6 +164,10 @@ BEYOND = [  # a call beyond the limit of a rule, and one within
     (numpy("linalg.norm", X, literal("1")), numpy("linalg.norm", X, literal("3"))),
     (numpy("linalg.svd", MATRIX), numpy("linalg.svd", MATRIX, literal("False", "compute_uv"))),
     (
+        Call("autograd", "autograd.scipy.linalg.sqrtm", (SQUARE, literal("False", "disp"))),
+        Call("autograd", "autograd.scipy.linalg.sqrtm", (SQUARE,)),
+    ),
+    (
         numpy("fft.rfft2", SQUARE, literal("None"), literal("(0, 0)")),
         numpy("fft.rfft2", SQUARE, literal("None"), literal("(0, 1)")),
     ),
