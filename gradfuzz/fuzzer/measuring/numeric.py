@@ -567,7 +567,8 @@ def apart_around(oracle: FunctionOracle, question: Question, got: float) -> floa
     differ from the one slope that was `got` at it; infinite where there is no answer.
     """
     (point,), rng = question.points, np.random.default_rng(0)
-    most, apart = FORMATS[question.precision].half_of_the_digits, []
+    most = FORMATS[question.precision].half_of_the_digits
+    apart: list[float] = []
     for _ in range(_LANES):
         moved = {name: np.asarray(x) for name, x in point.inputs.items()}
         for name, x in moved.items():
