@@ -110,7 +110,8 @@ class UntraceableError(GradfuzzError):
     `detached` says that its gradient may be meant to differ from the derivative of its value: by a
     convention of the library, or where it is `stopped`, in words of its own (stop_gradient, detach, no_grad).
     `program` is what such a function computes all the same, None where that is not known. `local` says why
-    that may hold next to the arguments alone: Python was told numbers of them. It is "" elsewhere.
+    that may hold next to the arguments alone: Python was told numbers of them. It is "" elsewhere. `unseen`
+    says that some were told where autograd does not look, as in the loop of a solver.
     """
 
     def __init__(self, reason: str, *, detached: bool = False, stopped: bool = False) -> None:
@@ -120,6 +121,7 @@ class UntraceableError(GradfuzzError):
         self.stopped = stopped
         self.program: Any = None
         self.local = ""
+        self.unseen = False
 
     def beside(self, other: UntraceableError) -> UntraceableError:
         """The same of a function that is no program either, for the reason of `other`."""

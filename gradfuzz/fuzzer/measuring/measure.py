@@ -33,6 +33,7 @@ from gradfuzz.fuzzer.measuring.subject import Subject, agree_to
 from gradfuzz.fuzzer.questions.weighted import in_units, seed_of, weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
+from gradfuzz.fuzzer.tolerance.differences import COARSE
 from gradfuzz.fuzzer.verdict.along import (
     FEW,
     MANY,
@@ -293,7 +294,7 @@ class Inquiry:
 
     def _recorded(self, outputs: Sequence[Array]) -> Program | None:
         self.untraced = self._hidden = ""
-        self._local = ""
+        self._local, self._unseen = "", False
         values, precision = self._exact.in_full(), self._exact.precision
         is_plain = all(x is i.value for x, i in zip(values, self._exact.inputs, strict=True))
         about = self._exact.call, values, None if is_plain else precision
@@ -319,7 +320,7 @@ class Inquiry:
         except UntraceableError as error:
             self._hidden = error.reason if error.detached else ""
             self.stopped = error.reason if error.stopped else ""
-            self._local = error.local
+            self._local, self._unseen = error.local, error.unseen
             if error.program is None:
                 raise
             program: Program = error.program
@@ -510,6 +511,8 @@ class Inquiry:
                 return Asked(self._by_float64(case), "traced")
             (tolerance,) = self._evaluator.tolerances(question)
             return numbers if farthest(case, tolerance, CLEAR) is None else Asked(case, "traced")
+        if self._unseen and is_of_numbers(case):
+            return self._of_what_is_approached(case, self._by_numbers(modes, factor, entry))
         if case.verdict is Verdict.DISAGREE and factor == 1.0:
             return self._upheld(case, ruled=False)
         unsure = case.reason is Reason.NOISE or case.unjudged or question.precision in HALF
@@ -542,7 +545,7 @@ class Inquiry:
         from gradfuzz.fuzzer.measuring.own_rule import by_rule, own_rule  # balls take time to load
 
         is_own = self._exact is self.subject and self.subject.grad is None
-        if self.accuracy or not is_own or entries_of(question) > _MEASURED:
+        if self.accuracy or self._unseen or not is_own or entries_of(question) > _MEASURED:
             return None
         (value,) = self._evaluator.reference_values(question)
         known = all(name in case.answer.gradient for name in question.wrt)
@@ -554,6 +557,17 @@ class Inquiry:
             return None
         whole = replace(case, question=question, answer=answer, truth=value.truth)
         return by_rule(whole, value.truth, rule)
+
+    def _of_what_is_approached(self, case: CheckResult, numbers: Asked) -> Asked:
+        """A disagreement with the steps of a loop that autograd does not see. A rule may be that of what the
+        steps approach, and differences tell. Where they do not, only what is off by far is wrong.
+        """
+        if numbers.case.verdict is not Verdict.INCONCLUSIVE:
+            return numbers
+        if case.got is None or case.expected is None:
+            return numbers
+        is_far = not abs(case.got - case.expected) <= COARSE * abs(case.expected)
+        return Asked(case, "traced") if is_far else numbers
 
     def _upheld(self, case: CheckResult, *, ruled: bool) -> Asked:
         """A disagreement that is no rounding of the answer's own, which is not asked where the library's rule

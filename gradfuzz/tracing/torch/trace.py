@@ -151,6 +151,7 @@ class _Guard(TorchFunctionMode):
         self.recorder: TorchRecorder | None = None
         self.local = ""
         """Why the steps may hold next to the arguments alone."""
+        self.unseen = False
         self.undecided: tuple[type[Exception], ...] = ()
         """What tensors without data raise where a number decides."""
         self.outcomes: list[tuple[str, bool, Any]] = []
@@ -217,9 +218,8 @@ class _Guard(TorchFunctionMode):
         depends = self.recorder.depends((args, kwargs))
         asked = deciding(name, args) if depends else None
         if depends and asked is None and name != "equal":  # which is of two shapes
-            if not torch.is_grad_enabled():  # the loop of a solver, whose rule need not be that of its steps
-                raise self.refuse(decision(name))
             self.local = self.local or decision(name)
+            self.unseen = self.unseen or not torch.is_grad_enabled()
         self.recorder.is_deciding = depends
         try:
             outcome = func(*args, **kwargs)
@@ -335,7 +335,7 @@ def _executed(
     hidden = guard.hidden or _not_followed(steps, guard.followed)
     if guard.local:
         hidden = hidden or UntraceableError(guard.local)
-        hidden.local = guard.local
+        hidden.local, hidden.unseen = guard.local, guard.unseen
     return steps, hidden
 
 

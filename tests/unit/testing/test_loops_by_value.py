@@ -88,28 +88,60 @@ def test_a_number_that_goes_into_the_result_is_no_constant(f: Any) -> None:
     assert found.untraced
 
 
-class _Root(torch.autograd.Function):  # type: ignore[misc,name-defined]
-    """The square root by a loop that stops by its residual, with the derivative of the root."""
+class _Unseen(torch.autograd.Function):  # type: ignore[misc,name-defined]
+    """A loop that autograd does not see, and `share` of a derivative."""
 
     @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        y = torch.ones_like(x)
-        while abs(y * y - x).item() > 1e-7:
-            y = y - (y * y - x) / 3.0
-        ctx.save_for_backward(y)
+    def forward(ctx: Any, x: Any, loop: Any, slope: Any, share: float) -> Any:
+        y = loop(x)
+        ctx.save_for_backward(x, y)
+        ctx.slope, ctx.share = slope, share
         return y
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
-        (y,) = ctx.saved_tensors
-        return g / (2.0 * y)
+        return g * ctx.share * ctx.slope(*ctx.saved_tensors), None, None, None
 
 
-def test_the_derivative_of_a_root_is_not_that_of_the_steps_to_it() -> None:
-    """The steps are off by 1e-7 of it, which nobody needs to follow."""
-    found = measure_gradient(_Root.apply, torch.tensor([1.7], dtype=torch.float64), modes="rev")
-    assert found.verdict is not Verdict.DISAGREE
-    assert found.untraced
+def _root(x: Any) -> Any:
+    """The square root, by a loop that stops by its residual."""
+    y = torch.ones_like(x)
+    while abs(y * y - x).item() > 1e-7:
+        y = y - (y * y - x) / 3.0
+    return y
+
+
+def _sum(x: Any) -> Any:
+    return geometric(x, 1.0)
+
+
+def _slope_of_sum(x: Any, _: Any) -> Any:
+    return sum(k * x ** (k - 1) for k in range(1, 10))
+
+
+@pytest.mark.parametrize("share", [1.0, 1.0 + 1e-4, 2.0, -1.0])
+def test_a_rule_may_be_that_of_what_the_steps_approach(share: float) -> None:
+    """The steps are off by 1e-7 of the root, and so is their derivative."""
+    x = torch.tensor([1.7], dtype=torch.float64)
+    slope = lambda _, y: 1.0 / (2.0 * y)  # noqa: E731
+    found = measure_gradient(lambda x: _Unseen.apply(x, _root, slope, share), x, modes="rev")
+    assert (found.verdict is Verdict.DISAGREE) is (share != 1.0), found.reason
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        (1.0, Verdict.AGREE),
+        (2.0, Verdict.DISAGREE),
+        (-1.0, Verdict.DISAGREE),
+        (1.0 + 1e-3, Verdict.INCONCLUSIVE),
+    ],
+)
+def test_the_rule_of_a_loop_next_to_a_jump(share: float, expected: Verdict) -> None:
+    """The slope of the limit, 4, is 1 % away from that of the terms that are added."""
+    x = torch.tensor([0.5], dtype=torch.float64)
+    found = measure_gradient(lambda x: _Unseen.apply(x, _sum, _slope_of_sum, share), x, modes="rev")
+    assert found.verdict is expected, found.reason
 
 
 def test_at_a_jump_nothing_is_called_right() -> None:
