@@ -143,7 +143,7 @@ def test_what_is_said_of_a_wrong_cell(report: ProbeReport) -> None:
     assert cell.references == ("arb", "mpmath")
     (table,) = report.tables
     assert any(note.startswith("[1] wrong: lu, batch (") and cell.text in note for note in table.notes)
-    assert any("confirmed: 2 by arb and mpmath." in sentence for sentence in report.summary)
+    assert any("numbered wrong cells: 2 by arb and mpmath." in sentence for sentence in report.summary)
 
 
 def printed(report: ProbeReport, width: int, folder: Path | None = None) -> str:
