@@ -363,8 +363,8 @@ def changed(path: str, value: Any) -> Any:
         (changed("program.body", 3), ["program", "body"]),
         (changed("smallest", []), ["smallest", "an object"]),
         (changed("evidence.curve.samples", {}), ["evidence.curve.samples", "a list"]),
-        ([], ["no object"]),
-        (None, ["no object"]),
+        ([], ["not a JSON object"]),
+        (None, ["not a JSON object"]),
     ],
 )
 def test_what_is_no_record_says_where_and_why(data: Any, parts: list[str]) -> None:
