@@ -297,7 +297,8 @@ def straight_through(at: OfCall) -> Accepted:
     if len(weights) != len(names):
         return UNDEFINED
     first, *others = weights
-    (fewer,) = at.floats(at.returned(np.asarray(first, np.asarray(argument.array).dtype)))
+    there = np.asarray(pulled(argument, first), np.asarray(argument.array).dtype)
+    (fewer,) = at.floats(at.returned(there))
     both = ([one, *others] for one in (first, fewer))
     return [exactly({n: pulled(argument, w) for n, w in zip(names, ws, strict=True)}) for ws in both]
 

@@ -64,6 +64,7 @@ def named(argument: Argument, keyword: str) -> Argument:
     return replace(argument, keyword=keyword)
 
 
+TRANSPOSED = Argument(array=np.array([[1.0, 1.0], [1.875, 0.5]]), layout="transposed")
 FULL = array([2.0, 1.0], [0.5, 3.0])
 SYMMETRIC = array([2.0, 1.0], [1.0, 3.0])
 TALL = array([3.0], [4.0])
@@ -681,6 +682,7 @@ TURNED = array([1.0, 2.0], [-3.0, 1.0])
         (of("jax.scipy.linalg.svd", COMPLEX), Verdict.CONVENTION),
         (of("jax.scipy.linalg.svd", FULL), Verdict.AGREE),
         (of("jax.lax.reduce_precision", array(2.0), literal("2"), literal("2")), Verdict.CONVENTION),
+        (of("jax.lax.reduce_precision", TRANSPOSED, literal("2"), literal("1")), Verdict.CONVENTION),
         (of("jax.lax.select_n", numbers(0), array(0.5)), Verdict.AGREE),
         (
             of("jax.scipy.stats.pareto.sf", array(2.0), array(2.0), literal("0"), literal("1.0")),

@@ -180,10 +180,10 @@ def test_a_setting_that_is_none_is_an_error(text: str, words: str) -> None:
 
 def test_a_wrong_value_says_where_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("pyproject.toml").write_text('[tool.gradfuzz]\nmax-time = "soon"\n')
-    assert "[tool.gradfuzz] in pyproject.toml says so" in run("sweep", "engine", exit_code=USAGE).stderr
+    assert "set by [tool.gradfuzz] in pyproject.toml" in run("sweep", "engine", exit_code=USAGE).stderr
     Path("pyproject.toml").unlink()
     monkeypatch.setenv("GRADFUZZ_SEED", "x")
-    assert "a variable of the environment" in run("sweep", "engine", exit_code=USAGE).stderr
+    assert "an environment variable" in run("sweep", "engine", exit_code=USAGE).stderr
 
 
 # Names that are misspelt ------------------------------------------------------------------------------------

@@ -190,3 +190,15 @@ def test_a_gradient_by_hand_is_not_the_rule_of_the_library() -> None:
     with pytest.raises(GradientMismatch):
         check_gradient(jax.nn.sigmoid, x, grad=lambda x: x.dtype.type(0.0), framework="jax")
     check_gradient(jax.nn.sigmoid, x, grad=lambda x: x.dtype.type(math.exp(-25.0)), framework="jax")
+
+
+def test_an_entry_that_underflows_beside_nan_does_not_decide() -> None:
+    """The derivatives of exp(-x - exp(-x)) at -516 and 391 are 0 and 1e-170, so 0 in float32."""
+    pytest.importorskip("jax")
+    from jax.scipy.stats import gumbel_r
+
+    found = measure_gradient(gumbel_r.pdf, np.array([1.0, -516.0, 391.0], "float32"), framework="jax")
+    assert found.verdict is Verdict.DISAGREE
+    assert found.worst is not None
+    assert found.worst[1] == (1,)
+    assert np.isnan(found.worst_got)
