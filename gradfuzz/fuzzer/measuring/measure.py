@@ -335,12 +335,12 @@ class Inquiry:
         if [(t.is_float, t.sizes) for t in typed.outputs] != [(is_float(y.dtype), y.shape) for y in outputs]:
             raise UntraceableError("the traced program has other outputs")
         factors = (1.0, *(factor for factor in FACTORS if self.ends(factor, program)))
-        wrong = self._differs(program, [self._point(program, factor) for factor in factors])
-        beside = self._beside(program) if self._local else []
-        if self._local and (self.subject.precision != "float64" or self._differs(program, beside)):
+        if self._local and self.subject.precision != "float64":
             raise UntraceableError(self._local)
-        if wrong:
-            raise UntraceableError(wrong)
+        points = [self._point(program, factor) for factor in factors]
+        self._local = self._local or self._differs(program, points)
+        if self._local and self._differs(program, [self._point(program), *self._beside(program)]):
+            raise UntraceableError(self._local)
 
     def _differs(self, program: Program, points: Sequence[Point]) -> str:
         """How a program differs from the function at these points; "" where it does not."""

@@ -9,7 +9,7 @@ fits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -103,6 +103,16 @@ def as_kind(x: Operand, kind: DType) -> Any:
     if isinstance(x, Value):
         return apply("astype", x, dtype=kind)
     return np.asarray(x, _DTYPES[kind])[()]
+
+
+def where_held(decisions: Iterable[tuple[Operand, bool]], results: Sequence[Any]) -> tuple[Any, ...]:
+    """The results where the bools that decided are as they were; floats are 0 elsewhere."""
+    held: Operand = True
+    for asked, side in decisions:
+        held = apply("logical_and", held, asked if side else apply("logical_not", asked))
+    if not isinstance(held, Value):
+        return tuple(results)
+    return tuple(engine.where(held, y, 0.0) if kind_of(y) == "float" else y for y in results)
 
 
 def engine_compare(op: str, x: Operand, y: Operand) -> Any:

@@ -4,6 +4,7 @@ A jaxpr is walked equation by equation with the functions of the engine; its loo
 differentiated is what the function computes: of a `custom_vjp` or `custom_jvp` the function is walked, never
 the rule. What only depends on constants is computed by JAX where the table of ops cannot say it, and for ints
 and bools. A jaxpr with mutable references is made a pure one by JAX itself, after its rules have run.
+Where Python decides by bools of the arguments, the program is 0 on the other side (`decisions`).
 
 `ops`, `arrays`, `indexing`, `linalg` and `flow` hold what each primitive is.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -28,10 +30,11 @@ from gradfuzz.programs.graphs.graph import Graph
 from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.types import DType, Type
-from gradfuzz.tracing.common.compositions import check_room, kind_of, row_of
+from gradfuzz.tracing.common.compositions import check_room, kind_of, row_of, where_held
 from gradfuzz.tracing.common.graph import graph_of, need_symmetric, positional, program_of
 from gradfuzz.tracing.jax.arrays import ARRAYS, REPLAYED
 from gradfuzz.tracing.jax.cell import NOTHING, JaxprCell, cell_of, constants_of, is_key
+from gradfuzz.tracing.jax.decisions import UNDECIDED, Decided, decided
 from gradfuzz.tracing.jax.devices import mapped, tells, told
 from gradfuzz.tracing.jax.flow import FLOW, is_foreign, own_primitive, scan_lanes, written_out
 from gradfuzz.tracing.jax.indexing import INDEXING
@@ -78,6 +81,8 @@ _MEANT = dict.fromkeys(
 
 _PLACED = ("layout_constraint", "relayout", "reshard", "sharding_constraint")
 """Primitives that say where an array lies, on devices that need not be there."""
+
+_LOCAL = "Python asks for a number of the arguments, which is a constant of the program that is traced"
 
 _SILENT = ("debug", "nodce")
 """Effects by which no result moves."""
@@ -415,19 +420,25 @@ def _wide(dtype: np.dtype[Any]) -> AbstractContextManager[Any]:
     return jax.enable_x64(True) if dtype.itemsize >= 8 else nullcontext()
 
 
-def _jaxpr(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Any:
+def _jaxpr(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Decided:
     """The jaxpr of `f`."""
     shapes = [jax.ShapeDtypeStruct(a.shape, jax.dtypes.canonicalize_dtype(a.dtype)) for a in args]
     try:
-        closed = jax.make_jaxpr(f)(*shapes)
+        try:
+            found = Decided(jax.make_jaxpr(f)(*shapes))
+        except UNDECIDED:
+            found = decided(f, shapes, args)
+    except UntraceableError:
+        raise
     except Exception as error:  # whatever it does with a tracer; where it is wrong, a call of it says so
         first = str(error).strip().partition("\n")[0]
         raise UntraceableError(f"JAX cannot trace the function: {type(error).__name__}: {first}") from error
+    closed = found.closed
     if not _is_silent(closed):  # references that are its own are an effect as well
         closed = private("jax._src.state.discharge.discharge_state", UntraceableError)(closed)
     if not _is_silent(closed):
         raise UntraceableError(f"the function has effects: {', '.join(map(str, closed.effects))}")
-    return closed
+    return replace(found, closed=closed)
 
 
 def _is_silent(closed: Any) -> bool:
@@ -479,13 +490,15 @@ def _walked(
     dtype = _working(arrays)
     walker = JaxprWalker(dtype, derivative=derivative, rounded=rounded)
     with _wide(dtype):
-        closed = _jaxpr(f, arrays)
+        found = _jaxpr(f, arrays)
+        closed, sides = found.closed, found.sides
         types = [walker.type(v.aval, "argument") for v in closed.jaxpr.invars]
         for v in closed.jaxpr.outvars:
             walker.type(v.aval, "result")
 
         def run(*values: Value) -> tuple[Operand, ...]:
-            return tuple(c.operand for c in walker.run(closed, [JaxprCell(v) for v in values]))
+            results = [c.operand for c in walker.run(closed, [JaxprCell(v) for v in values])]
+            return where_held(zip(results, sides, strict=False), results[len(sides) :])
 
         run.__name__ = getattr(f, "__name__", "f")
         names = positional(f)[: len(arrays)]
@@ -495,4 +508,8 @@ def _walked(
             raise (walker.hidden.beside(error) if walker.hidden else error) from error
     if not graph.outputs:
         raise UntraceableError("the function returns no array")
-    return graph, walker.hidden
+    hidden = walker.hidden
+    if found.is_local:
+        hidden = hidden or UntraceableError(_LOCAL)
+        hidden.local = _LOCAL
+    return graph, hidden

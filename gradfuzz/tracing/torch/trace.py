@@ -22,8 +22,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import TorchFunctionMode
 
-import gradfuzz.engine as engine
-from gradfuzz.engine.rules.value import Operand, Value, apply
+from gradfuzz.engine.rules.value import Value
 from gradfuzz.errors import UntraceableError
 from gradfuzz.private_names import private
 from gradfuzz.programs.graphs.graph import Graph
@@ -31,7 +30,7 @@ from gradfuzz.programs.language.precision import FORMATS, Precision, is_float
 from gradfuzz.programs.language.program import Program
 from gradfuzz.programs.language.types import DType
 from gradfuzz.tracing.common import compositions
-from gradfuzz.tracing.common.compositions import as_kind, check_room, kind_of, too_long
+from gradfuzz.tracing.common.compositions import as_kind, check_room, kind_of, too_long, where_held
 from gradfuzz.tracing.common.graph import confirm, float_dtype, graph_of, inputs_of, program_of
 from gradfuzz.tracing.torch.moves import SHAPE_ONLY
 from gradfuzz.tracing.torch.ops import handler_of
@@ -380,11 +379,8 @@ class _Walk:
                 check_room()
                 self.known[k] = self._call(step)
         results = tuple(_result(self._look_up(leaf)) for leaf in self.steps.results)
-        held: Operand = True
-        for ref, outcome in self.steps.decisions:
-            is_so = as_kind(operand(self._look_up(ref)), "bool")
-            held = apply("logical_and", held, is_so if outcome else apply("logical_not", is_so))
-        return results if not isinstance(held, Value) else tuple(_where(held, y) for y in results)
+        decisions = ((as_kind(operand(self._look_up(r)), "bool"), side) for r, side in self.steps.decisions)
+        return where_held(decisions, results)
 
     def _call(self, step: TorchStep) -> Any:
         args, options = pytree.tree_map(self._look_up, (step.args, step.options))
@@ -473,11 +469,6 @@ def _equal(mine: tuple[int, ...], theirs: tuple[Any, ...]) -> bool:
     return len(mine) == len(theirs) and all(
         not isinstance(n, int) or m == n for m, n in zip(mine, theirs, strict=True)
     )
-
-
-def _where(held: Value, value: Any) -> Any:
-    """A result where all decisions are as they were; floats are 0 elsewhere."""
-    return engine.where(held, value, 0.0) if kind_of(value) == "float" else value
 
 
 def _result(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Functions of Torch in which Python decides by numbers: their program holds next to the arguments."""
+"""Functions in which Python decides by numbers: their program holds next to the arguments."""
 
 from __future__ import annotations
 
@@ -35,6 +35,14 @@ def geometric(x: Any, share: float) -> Any:
     return total
 
 
+def by_bool(x: Any, share: float) -> Any:
+    """The same, which Python decides by a bool."""
+    total, power = torch.zeros_like(x), torch.ones_like(x)
+    while power.abs() > 1e-3:
+        total, power = total + power, _Times.apply(power, x, share)
+    return total
+
+
 def by_item(x: Any, share: float) -> Any:
     total = x
     for k in range(1, 50):
@@ -59,7 +67,11 @@ def by_list(x: Any, share: float) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("f", "x"), [(geometric, [0.5]), (by_item, [1.3]), (by_float, [3.0]), (by_list, [0.4, -1.3, 0.9])]
+    ("f", "x"),
+    [
+        *((geometric, [0.5]), (by_bool, [0.5]), (by_item, [1.3]), (by_float, [3.0])),
+        (by_list, [0.4, -1.3, 0.9]),
+    ],
 )
 @pytest.mark.parametrize("share", [1.0, 1.0 + 1e-6, 0.5, -1.0])
 def test_a_loop_by_value_is_traced(f: Any, x: list[float], share: float) -> None:

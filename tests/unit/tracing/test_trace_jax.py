@@ -627,7 +627,7 @@ def custom_square_root(x: Any) -> Any:
         (lambda x: lax.select_n(np.array([0, 1]), x), ([1.0, 2.0],), "a case that is not there"),
         (lambda x: lax.zeta(x, 2.0), (3.0,), "zeta of numbers that are no constant whole numbers"),
         (lambda x: x.astype(jnp.float32).sum() + x[0], (np.ones(3),), "float32 in a function of float64"),
-        (lambda x: x if x > 0 else -x, (1.0,), "TracerBoolConversionError"),
+        (lambda x: jax.jit(lambda y: y if y > 0 else -y)(x), (1.0,), "TracerBoolConversionError"),
         (lambda x: np.sin(x), (1.0,), "TracerArrayConversionError"),
         (lambda x, k: x + jax.random.normal(jax.random.wrap_key_data(k)), (1.0, KEY), "random"),
         (lambda x: jsp.linalg.cho_factor(x)[0], (np.eye(2),), "one triangle"),

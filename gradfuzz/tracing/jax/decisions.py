@@ -1,0 +1,136 @@
+"""What Python asks of JAX's numbers while it decides, and what the arguments say.
+
+`jax.grad` of a function that is not compiled has numbers to decide by, and a trace has none. So the function
+is traced up to its first question, what leads to that is computed, and the function is traced again with the
+answer, up to the next one that no guess foresaw. Bools that decide are results of the jaxpr, since they say
+where it holds. Any other number is a constant in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jax.extend import core
+
+from gradfuzz.errors import UntraceableError
+
+_MOST = 256
+"""A function that asks more is not traced."""
+
+_QUESTIONS: dict[str, Callable[[Any], Any]] = {
+    "__bool__": bool,
+    "__int__": int,
+    "__index__": operator.index,
+    "__float__": float,
+}
+"""The methods by which Python asks, and what answers with a number."""
+
+UNDECIDED = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
+"""What JAX raises where a trace has no number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A jaxpr at arguments. Its first results are bools, and it holds where they are `sides`; `is_local` says
+    that it has other numbers of the arguments as constants.
+    """
+
+    closed: Any
+    sides: tuple[bool, ...] = ()
+    is_local: bool = False
+
+
+class _Unanswered(BaseException):
+    """A question that has no answer yet. No function catches it."""
+
+
+def decided(f: Callable[..., Any], shapes: Sequence[Any], args: Sequence[Any]) -> Decided:
+    """The jaxpr of `f`, which decides by the numbers `args` of these `shapes`. Raises what tracing raises."""
+    answers: list[Any] = []
+    while len(answers) <= _MOST:
+        asked = _Asked(answers)
+
+        def answered(*xs: Any, asked: _Asked = asked) -> Any:
+            try:
+                with asked.instead_of_jax():
+                    result = f(*xs)
+            except (_Unanswered, Exception):  # a guess may lead anywhere
+                if asked.is_answered:
+                    raise
+                return asked.tracers
+            return (asked.bools(), result) if asked.is_answered else asked.tracers
+
+        closed = jax.make_jaxpr(answered)(*shapes)
+        if asked.is_answered:
+            pairs = zip(asked.methods, asked.told, strict=True)
+            sides = tuple(told for method, told in pairs if method == "__bool__")
+            return Decided(closed, sides, len(sides) < len(asked.told))
+        values = core.jaxpr_as_fun(closed)(*map(jax.numpy.asarray, args))
+        for k in range(len(answers), len(values)):
+            answers.append(_QUESTIONS[asked.methods[k]](values[k]))
+            if k == len(asked.told) or answers[k] != asked.told[k]:
+                break
+    raise UntraceableError(f"Python asks for more than {_MOST} numbers of the arguments to decide by")
+
+
+class _Asked:
+    """What Python asks of tracers in turn, and what it is told: answers, or guesses by the last of them.
+
+    A loop goes on more often than it ends.
+    """
+
+    def __init__(self, answers: Sequence[Any]) -> None:
+        self.answers = tuple(answers)
+        self.methods: list[str] = []
+        self.tracers: list[Any] = []
+        self.told: list[Any] = []
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether nothing was guessed."""
+        return len(self.methods) <= len(self.answers)
+
+    def bools(self) -> list[Any]:
+        """The tracers of which Python asked for a bool, as such."""
+        pairs = zip(self.methods, self.tracers, strict=True)
+        return [(x if x.dtype == bool else x != 0).reshape(()) for m, x in pairs if m == "__bool__"]
+
+    def answer(self, method: str, tracer: Any) -> Any:
+        while hasattr(tracer, "primal"):  # in a derivative
+            tracer = tracer.primal
+        k, count = len(self.methods), len(self.answers)
+        self.methods.append(method)
+        self.tracers.append(tracer)
+        if k >= count and (k >= 2 * count or method != "__bool__" or self.methods[count - 1] != method):
+            raise _Unanswered
+        self.told.append(self.answers[min(k, count - 1)])
+        return self.told[k]
+
+    @contextlib.contextmanager
+    def instead_of_jax(self) -> Iterator[None]:
+        """Tracers without a number answer Python so, where JAX would raise."""
+        plain = {name: getattr(jax.core.Tracer, name) for name in _QUESTIONS}
+
+        def answering(name: str) -> Callable[[Any], Any]:
+            @functools.wraps(plain[name])
+            def answer(tracer: Any) -> Any:
+                try:
+                    return plain[name](tracer)
+                except UNDECIDED:
+                    return self.answer(name, tracer)
+
+            return answer
+
+        try:
+            for name in _QUESTIONS:
+                setattr(jax.core.Tracer, name, answering(name))
+            yield
+        finally:
+            for name, own in plain.items():
+                setattr(jax.core.Tracer, name, own)
