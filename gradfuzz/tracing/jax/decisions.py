@@ -38,23 +38,31 @@ UNDECIDED = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConvers
 @dataclass(frozen=True, slots=True)
 class Decided:
     """A jaxpr at arguments. Its first results are bools, and it holds where they are `sides`; `is_local` says
-    that it has other numbers of the arguments as constants.
+    that it has other numbers of the arguments as constants, and `unseen` that Python asked inside of a
+    function with a rule of its own.
     """
 
     closed: Any
     sides: tuple[bool, ...] = ()
     is_local: bool = False
+    unseen: bool = False
 
 
 class _Unanswered(BaseException):
     """A question that has no answer yet. No function catches it."""
 
 
-def decided(f: Callable[..., Any], shapes: Sequence[Any], args: Sequence[Any]) -> Decided:
-    """The jaxpr of `f`, which decides by the numbers `args` of these `shapes`. Raises what tracing raises."""
+def decided(
+    f: Callable[..., Any], shapes: Sequence[Any], args: Sequence[Any], *, derivative: bool
+) -> Decided:
+    """The jaxpr of `f`, which decides by the numbers `args` of these `shapes`. Raises what tracing raises.
+
+    Unless it is a `derivative`, what has a rule of its own is traced as part of `f`: JAX would trace that
+    without numbers.
+    """
     answers: list[Any] = []
     while len(answers) <= _MOST:
-        asked = _Asked(answers)
+        asked = _Asked(answers, derivative=derivative)
 
         def answered(*xs: Any, asked: _Asked = asked) -> Any:
             try:
@@ -70,7 +78,7 @@ def decided(f: Callable[..., Any], shapes: Sequence[Any], args: Sequence[Any]) -
         if asked.is_answered:
             pairs = zip(asked.methods, asked.told, strict=True)
             sides = tuple(told for method, told in pairs if method == "__bool__")
-            return Decided(closed, sides, len(sides) < len(asked.told))
+            return Decided(closed, sides, len(sides) < len(asked.told), asked.unseen)
         values = core.jaxpr_as_fun(closed)(*map(jax.numpy.asarray, args))
         for k in range(len(answers), len(values)):
             answers.append(_QUESTIONS[asked.methods[k]](values[k]))
@@ -85,8 +93,12 @@ class _Asked:
     A loop goes on more often than it ends.
     """
 
-    def __init__(self, answers: Sequence[Any]) -> None:
+    def __init__(self, answers: Sequence[Any], *, derivative: bool) -> None:
         self.answers = tuple(answers)
+        self.derivative = derivative
+        self.inside = 0
+        """In so many functions with rules of their own it is now."""
+        self.unseen = False
         self.methods: list[str] = []
         self.tracers: list[Any] = []
         self.told: list[Any] = []
@@ -104,6 +116,7 @@ class _Asked:
     def answer(self, method: str, tracer: Any) -> Any:
         while hasattr(tracer, "primal"):  # in a derivative
             tracer = tracer.primal
+        self.unseen = self.unseen or self.inside > 0
         k, count = len(self.methods), len(self.answers)
         self.methods.append(method)
         self.tracers.append(tracer)
@@ -115,22 +128,40 @@ class _Asked:
     @contextlib.contextmanager
     def instead_of_jax(self) -> Iterator[None]:
         """Tracers without a number answer Python so, where JAX would raise."""
-        plain = {name: getattr(jax.core.Tracer, name) for name in _QUESTIONS}
-
-        def answering(name: str) -> Callable[[Any], Any]:
-            @functools.wraps(plain[name])
-            def answer(tracer: Any) -> Any:
-                try:
-                    return plain[name](tracer)
-                except UNDECIDED:
-                    return self.answer(name, tracer)
-
-            return answer
-
+        ruled = () if self.derivative else (jax.custom_vjp, jax.custom_jvp)
+        makers = {
+            **{(jax.core.Tracer, name): self._answering for name in _QUESTIONS},
+            **{(kind, "__call__"): self._without_rule for kind in ruled},
+        }
+        plain = {(kind, name): getattr(kind, name) for kind, name in makers}
         try:
-            for name in _QUESTIONS:
-                setattr(jax.core.Tracer, name, answering(name))
+            for (kind, name), maker in makers.items():
+                setattr(kind, name, maker(name, plain[kind, name]))
             yield
         finally:
-            for name, own in plain.items():
-                setattr(jax.core.Tracer, name, own)
+            for (kind, name), own in plain.items():
+                setattr(kind, name, own)
+
+    def _answering(self, method: str, plain: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        @functools.wraps(plain)
+        def answer(tracer: Any) -> Any:
+            try:
+                return plain(tracer)
+            except UNDECIDED:
+                return self.answer(method, tracer)
+
+        return answer
+
+    def _without_rule(self, _: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(plain)
+        def call(ruled: Any, *args: Any, **options: Any) -> Any:
+            function = ruled.__wrapped__
+            if getattr(function, "__module__", "").partition(".")[0] == "jax":  # none of them asks
+                return plain(ruled, *args, **options)
+            self.inside += 1
+            try:
+                return function(*args, **options)
+            finally:
+                self.inside -= 1
+
+        return call

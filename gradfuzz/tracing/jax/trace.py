@@ -420,14 +420,14 @@ def _wide(dtype: np.dtype[Any]) -> AbstractContextManager[Any]:
     return jax.enable_x64(True) if dtype.itemsize >= 8 else nullcontext()
 
 
-def _jaxpr(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]]) -> Decided:
+def _jaxpr(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]], *, derivative: bool) -> Decided:
     """The jaxpr of `f`."""
     shapes = [jax.ShapeDtypeStruct(a.shape, jax.dtypes.canonicalize_dtype(a.dtype)) for a in args]
     try:
         try:
             found = Decided(jax.make_jaxpr(f)(*shapes))
         except UNDECIDED:
-            found = decided(f, shapes, args)
+            found = decided(f, shapes, args, derivative=derivative)
     except UntraceableError:
         raise
     except Exception as error:  # whatever it does with a tracer; where it is wrong, a call of it says so
@@ -490,7 +490,7 @@ def _walked(
     dtype = _working(arrays)
     walker = JaxprWalker(dtype, derivative=derivative, rounded=rounded)
     with _wide(dtype):
-        found = _jaxpr(f, arrays)
+        found = _jaxpr(f, arrays, derivative=derivative)
         closed, sides = found.closed, found.sides
         types = [walker.type(v.aval, "argument") for v in closed.jaxpr.invars]
         for v in closed.jaxpr.outvars:
@@ -509,7 +509,7 @@ def _walked(
     if not graph.outputs:
         raise UntraceableError("the function returns no array")
     hidden = walker.hidden
-    if found.is_local:
+    if found.is_local or found.unseen:
         hidden = hidden or UntraceableError(_LOCAL)
-        hidden.local = _LOCAL
+        hidden.local, hidden.unseen = _LOCAL if found.is_local else "", found.unseen
     return graph, hidden

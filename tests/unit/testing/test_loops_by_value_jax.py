@@ -88,6 +88,29 @@ def test_a_number_that_goes_into_the_result_is_no_constant() -> None:
     assert "a number of the arguments" in found.untraced
 
 
+def _slope(x: Any) -> Any:
+    """The derivative of the nine terms that `geometric` adds at 0.5, and of as many at numbers nearby."""
+    return sum(k * x ** (k - 1) for k in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        (1.0, Verdict.AGREE),
+        (2.0, Verdict.DISAGREE),
+        (-1.0, Verdict.DISAGREE),
+        (1.0 + 1e-3, Verdict.INCONCLUSIVE),
+    ],
+)
+def test_a_rule_whose_function_decides(share: float, expected: Verdict) -> None:
+    """It may be that of the limit, whose slope, 4, is 1 % away from that of the terms that are added."""
+    ruled = jax.custom_vjp(lambda x: geometric(x, jnp.multiply))
+    ruled.defvjp(lambda x: (geometric(x, jnp.multiply), x), lambda x, g: (share * g * _slope(x),))
+    with jax.enable_x64(True):
+        found = measure_gradient(ruled, jnp.asarray(0.5), modes="rev")
+    assert found.verdict is expected, found.reason
+
+
 def test_at_a_jump_nothing_is_called_right() -> None:
     def f(x: Any) -> Any:
         return x * 2.0 if x > 1.0 else x
