@@ -85,7 +85,7 @@ def same_truth(there: Truth, here: Truth, names: Iterable[str]) -> bool:
 
 def swallowing(x: Any) -> Any:
     try:
-        return x * 2 if x.sum() > 0 else x
+        return x * float(x.sum())
     except Exception:  # noqa: BLE001 - as careless code does it
         return x * 3
 

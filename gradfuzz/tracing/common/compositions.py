@@ -24,6 +24,9 @@ from gradfuzz.programs.language.types import DType, promote
 MOST_EQUATIONS = 20_000
 """Equations of a trace: an unrolled Python loop of more is too long for the references anyway."""
 
+MOST_DECISIONS = 256
+"""Numbers of the arguments that Python may ask for to decide by."""
+
 MOST_ENTRIES = 500_000
 """Entries of one constant of a trace."""
 
@@ -51,6 +54,14 @@ def check_room() -> None:
     builder = active_builder()
     if builder is not None and len(builder.nodes) > MOST_EQUATIONS:
         raise UntraceableError(too_long())
+
+
+def too_many() -> UntraceableError:
+    """Where Python asks for more numbers than may be."""
+    return UntraceableError(
+        f"Python asks for more than {MOST_DECISIONS} numbers of the arguments to decide by; ask about fewer"
+        " trips of a loop"
+    )
 
 
 def too_long() -> str:

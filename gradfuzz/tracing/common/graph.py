@@ -175,22 +175,22 @@ def need_symmetric(x: Operand, name: str) -> None:
             )
 
 
+def at_arguments(x: Value, precision: Precision) -> Array:
+    """The value at the arguments of the trace, in a precision. Raises what evaluating raises."""
+    known, graph = _up_to(x)
+    inputs = [entered(known[v]) for v in graph.inputs]
+    return np.asarray(evaluate(graph, inputs, NumpyNamespace(precision))[0])
+
+
 def _at_others(x: Value) -> list[Array]:
     """The value at some arguments beside those of the trace. What comes into a loop or a branch may be any
     number there.
     """
-    traced = _TRACED.get()
-    assert traced is not None, "a function is being traced"
-    known = {v.atom: a for v, a in zip(traced.values, traced.arrays, strict=True) if isinstance(v.atom, Var)}
-    nodes = x.builder.nodes
-    made = {v for node in nodes for v in node.outputs}
-    read = [a for node in nodes for a in node.inputs] + [x.atom]
-    inputs = list(dict.fromkeys([*known, *(a for a in read if isinstance(a, Var) and a not in made)]))
-    graph = prune(Graph(tuple(inputs), tuple(nodes), (x.atom,)))
+    known, graph = _up_to(x)
     rng, found = np.random.default_rng(0), []
     for size in (1e-3, 1e-2):
         moved = []
-        for v in inputs:
+        for v in graph.inputs:
             anything = np.full(v.type.sizes, v.type.is_inexact, v.type.dtype)  # 1.0, or 0 as an index
             reach, a = (size, known[v]) if v in known else (0.5, anything)
             if is_float(a.dtype) or a.dtype.kind == "c":
@@ -200,6 +200,20 @@ def _at_others(x: Value) -> list[Array]:
             moved.append(entered(a))
         found.append(np.asarray(evaluate(graph, moved, NumpyNamespace("float64"))[0]))
     return found
+
+
+def _up_to(x: Value) -> tuple[dict[Var, Array], Graph]:
+    """The arguments of the trace, and what was recorded up to a value. What comes into a loop or a branch is
+    one more input.
+    """
+    traced = _TRACED.get()
+    assert traced is not None, "a function is being traced"
+    known = {v.atom: a for v, a in zip(traced.values, traced.arrays, strict=True) if isinstance(v.atom, Var)}
+    nodes = x.builder.nodes
+    made = {v for node in nodes for v in node.outputs}
+    read = [a for node in nodes for a in node.inputs] + [x.atom]
+    inputs = list(dict.fromkeys([*known, *(a for a in read if isinstance(a, Var) and a not in made)]))
+    return known, prune(Graph(tuple(inputs), tuple(nodes), (x.atom,)))
 
 
 def confirm(program: Program, arrays: Sequence[Array], outputs: Sequence[Any], dtype: np.dtype[Any]) -> None:

@@ -18,10 +18,7 @@ from typing import Any
 import jax
 from jax.extend import core
 
-from gradfuzz.errors import UntraceableError
-
-_MOST = 256
-"""A function that asks more is not traced."""
+from gradfuzz.tracing.common.compositions import MOST_DECISIONS, too_many
 
 _QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "__bool__": bool,
@@ -61,7 +58,7 @@ def decided(
     without numbers.
     """
     answers: list[Any] = []
-    while len(answers) <= _MOST:
+    while len(answers) <= MOST_DECISIONS:
         asked = _Asked(answers, derivative=derivative)
 
         def answered(*xs: Any, asked: _Asked = asked) -> Any:
@@ -84,7 +81,7 @@ def decided(
             answers.append(_QUESTIONS[asked.methods[k]](values[k]))
             if k == len(asked.told) or answers[k] != asked.told[k]:
                 break
-    raise UntraceableError(f"Python asks for more than {_MOST} numbers of the arguments to decide by")
+    raise too_many()
 
 
 class _Asked:

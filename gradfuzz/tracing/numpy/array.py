@@ -1,9 +1,9 @@
 """The array that records: what NumPy's functions and Python's operators do to it becomes a program.
 
 It stands where an array stands: it has NumPy's methods and protocols, may be written to, and refuses to
-become a number. `numpy.asarray` and `numpy.array` make arrays of such objects, which NumPy computes with
-entry by entry. An array whose entries are also seen through another one cannot be written to: here they would
-not change together.
+become a number. Where Python decides by it, the side is that of the arguments. `numpy.asarray` and
+`numpy.array` make arrays of such objects, which NumPy computes with entry by entry. An array whose entries
+are also seen through another one cannot be written to: here they would not change together.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import numpy as np
 import gradfuzz.engine as engine
 from gradfuzz.engine.rules.functions import from_front
 from gradfuzz.engine.rules.value import Value
-from gradfuzz.errors import UntraceableError
+from gradfuzz.errors import EvaluationError, UntraceableError
 from gradfuzz.programs.language.precision import format_of, is_float
 from gradfuzz.programs.language.types import DType
 from gradfuzz.tracing.common.compositions import (
     COMPARISONS,
+    MOST_DECISIONS,
     as_kind,
     at_positions,
     check_room,
@@ -29,8 +30,9 @@ from gradfuzz.tracing.common.compositions import (
     kind_of,
     recorded,
     replaced_at,
+    too_many,
 )
-from gradfuzz.tracing.common.graph import bounded
+from gradfuzz.tracing.common.graph import at_arguments, bounded, precision_of
 
 _PYTHON_NUMBERS = (bool, int, float, complex)
 
@@ -64,11 +66,24 @@ class NumpyTrace:
         self.handlers = handlers
         self.complex_dtype = np.dtype(format_of(dtype).complex_dtype)
         self.refused: UntraceableError | None = None
+        self.decisions: list[tuple[Value, bool]] = []
+        """What Python decided by, and how."""
         self.spoilt: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
 
     def refuse(self, reason: str, *, detached: bool = False) -> UntraceableError:
         self.refused = self.refused or UntraceableError(reason, detached=detached)
         return self.refused
+
+    def decide(self, x: Value) -> bool:
+        """Which side Python takes by a number, at the arguments of the trace."""
+        if len(self.decisions) >= MOST_DECISIONS:
+            raise self.refuse(too_many().reason)
+        try:
+            (asked,) = at_arguments(x, precision_of(self.dtype)).ravel()
+        except EvaluationError as error:
+            raise self.refuse(f"Python decides by what cannot be computed: {error}") from error
+        self.decisions.append((as_kind(engine.reshape(x, ()), "bool"), bool(asked)))
+        return bool(asked)
 
     def dtype_of(self, kind: DType) -> np.dtype[Any]:
         own = {"float": self.dtype, "complex": self.complex_dtype}
@@ -182,6 +197,11 @@ class RecordingArray:
             raise TypeError("iteration over a 0-d array")
         return (self[k] for k in range(len(self)))
 
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError(f"{self!r} is neither true nor false; use numpy.any or numpy.all")
+        return self.home.decide(self.value)
+
     def __repr__(self) -> str:
         return f"<traced {self.value.type}>"
 
@@ -283,7 +303,7 @@ class RecordingArray:
 
 
 _BECOMES = {
-    **{f"__{name}__": f"{name}()" for name in ("bool", "float", "int", "complex")},
+    **{f"__{name}__": f"{name}()" for name in ("float", "int", "complex")},
     **{name: f"{name}()" for name in ("item", "tolist")},
     "__contains__": "`in`",
     "__index__": "an index or a count",
@@ -312,9 +332,8 @@ def _has_operators() -> None:
         def refuse(self: RecordingArray, *args: Any) -> Any:
             raise self.home.refuse(
                 f"{what} of {self!r}: it becomes a number of Python, which would be a constant of the traced"
-                " program. This comes from an `if` or `while` on a value (use numpy.where), math.sin instead"
-                " of numpy.sin, range(n), or an assignment to an array of plain NumPy (make that array with"
-                " numpy.zeros_like or numpy.stack)"
+                " program. This comes from math.sin instead of numpy.sin, range(n), or an assignment to an"
+                " array of plain NumPy (make that array with numpy.zeros_like or numpy.stack)"
             )
 
         return refuse

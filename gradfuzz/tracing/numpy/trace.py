@@ -1,8 +1,9 @@
 """NumPy functions as programs: they are called once on arrays that record.
 
 It is no matter whether a function is written for NumPy, for `autograd.numpy` or for the array API standard:
-all of them ask the array itself. A Python loop is written out trip by trip. Where a value would have to
-become a number of Python (an `if`, `float()`, `math.sin`), there is no program.
+all of them ask the array itself. A Python loop is written out trip by trip. Where Python decides by a value
+(an `if`), the program is 0 on the other side. Where a value would have to become another number of Python
+(`float()`, `math.sin`), there is no program.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from gradfuzz.engine.rules.value import Value
 from gradfuzz.errors import UntraceableError
 from gradfuzz.programs.language.program import Program
-from gradfuzz.tracing.common.compositions import kind_of
+from gradfuzz.tracing.common.compositions import kind_of, where_held
 from gradfuzz.tracing.common.graph import confirm, finished, float_dtype, inputs_of
 from gradfuzz.tracing.common.leaves import leaves_of
 from gradfuzz.tracing.numpy import functions, ufuncs
@@ -49,7 +50,7 @@ def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program:
                 ) from error
         if trace.refused is not None:
             raise trace.refused
-        return tuple(_output(trace, leaf) for _, leaf in leaves_of(result))
+        return where_held(trace.decisions, [_output(trace, leaf) for _, leaf in leaves_of(result)])
 
     run.__name__ = getattr(f, "__name__", "f")
     with warnings.catch_warnings():

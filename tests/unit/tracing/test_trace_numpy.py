@@ -115,6 +115,12 @@ def accumulated(np: Any, x: Any) -> Any:
     return total
 
 
+def halved(np: Any, x: Any) -> Any:
+    while np.linalg.norm(x) > 0.1:
+        x = x * x / 2.0 if x[0] > 0.2 else x / 3.0
+    return x
+
+
 def newton(np: Any, a: Any) -> Any:
     root = 1.0
     for _ in range(5):
@@ -197,6 +203,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "recurrence": (recurrence, [V]),
     "accumulated": (accumulated, [V]),
     "newton": (newton, [S]),
+    "by value": (halved, [V]),
+    "sorted by Python": (lambda np, x: np.array(sorted(x)) * np.arange(4.0), [V]),
     "several results": (lambda np, x, y: {"b": (x * y, [np.sum(x)]), "a": np.exp(y)}, [V, V]),
     "like": (lambda np, x: np.zeros_like(x) + np.ones_like(x) * x + np.full_like(x, 2.0), [V]),
 }
@@ -435,9 +443,9 @@ def test_an_array_that_was_written_to_is_as_it_was() -> None:
 # What is no program -----------------------------------------------------------------------------------------
 
 
-def while_loop(x: Any) -> Any:
-    while np.linalg.norm(x) > 0.1:
-        x = x / 2
+def endless(x: Any) -> Any:
+    while np.sum(x) < 1e9:
+        x = x + 1.0
     return x
 
 
@@ -474,9 +482,8 @@ def aliased(x: Any) -> Any:
 
 
 UNTRACEABLE: dict[str, tuple[Callable[..., Any], str]] = {
-    "if": (lambda x: x * 2 if x.sum() > 0 else x, r"bool\(\).*numpy.where"),
-    "if, swallowed": (swallowing, r"bool\(\)"),
-    "while": (while_loop, r"bool\(\)"),
+    "too many decisions": (endless, "more than 256 numbers"),
+    "swallowed": (swallowing, r"float\(\)"),
     "float": (lambda x: x * float(x[0]), r"float\(\)"),
     "math": (lambda x: x * math.sin(x[0]), r"float\(\)"),
     "range": (lambda x: sum(x for _ in range(np.argmax(x))), "an index or a count"),
