@@ -111,7 +111,7 @@ class UntraceableError(GradfuzzError):
     convention of the library, or where it is `stopped`, in words of its own (stop_gradient, detach, no_grad).
     `program` is what such a function computes all the same, None where that is not known. `local` says why
     that may hold next to the arguments alone: Python was told numbers of them. It is "" elsewhere. `unseen`
-    says that some were told where autograd does not look, as in the loop of a solver.
+    says that Python decides where autograd does not look, as in the loop of a solver.
     """
 
     def __init__(self, reason: str, *, detached: bool = False, stopped: bool = False) -> None:

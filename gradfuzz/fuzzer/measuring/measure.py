@@ -341,6 +341,7 @@ class Inquiry:
         self._local = self._local or self._differs(program, points)
         if self._local and self._differs(program, [self._point(program), *self._beside(program)]):
             raise UntraceableError(self._local)
+        self._unseen = self._unseen and bool(self._local)
 
     def _differs(self, program: Program, points: Sequence[Point]) -> str:
         """How a program differs from the function at these points; "" where it does not."""

@@ -473,7 +473,7 @@ def traced_graph(
 ) -> Graph:
     """The same as a graph. `derivative`: `f` is one, and what stops gradients in it means nothing."""
     graph, hidden = _walked(f, args, derivative=derivative, rounded=rounded)
-    if hidden is not None:
+    if hidden is not None and (hidden.detached or hidden.local):
         raise hidden
     return graph
 

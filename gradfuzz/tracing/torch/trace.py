@@ -97,7 +97,7 @@ def traced_graph(
     a matrix, and a conversion between float dtypes is the number itself.
     """
     graph, hidden = _graph(f, args, derivative=derivative, rounded=rounded)
-    if hidden is not None:
+    if hidden is not None and (hidden.detached or hidden.local):
         raise hidden
     return graph
 
@@ -218,7 +218,7 @@ class _Guard(TorchFunctionMode):
         asked = deciding(name, args) if depends else None
         if depends and asked is None and name != "equal":  # which is of two shapes
             self.local = self.local or decision(name)
-            self.unseen = self.unseen or not torch.is_grad_enabled()
+        self.unseen = self.unseen or (depends and not torch.is_grad_enabled())
         self.recorder.is_deciding = depends
         try:
             outcome = func(*args, **kwargs)
@@ -332,7 +332,7 @@ def _executed(
     if guard.refused is not None:
         raise guard.why(guard.refused)
     hidden = guard.hidden or _not_followed(steps, guard.followed)
-    if guard.local:
+    if guard.local or guard.unseen:
         hidden = hidden or UntraceableError(guard.local)
         hidden.local, hidden.unseen = guard.local, guard.unseen
     return steps, hidden

@@ -123,6 +123,13 @@ def _root(x: Any) -> Any:
     return y
 
 
+def _root_by_bool(x: Any) -> Any:
+    y = torch.ones_like(x)
+    while abs(y * y - x) > 1e-7:
+        y = y - (y * y - x) / 3.0
+    return y
+
+
 def _sum(x: Any) -> Any:
     return geometric(x, 1.0)
 
@@ -131,12 +138,13 @@ def _slope_of_sum(x: Any, _: Any) -> Any:
     return sum(k * x ** (k - 1) for k in range(1, 10))
 
 
+@pytest.mark.parametrize("root", [_root, _root_by_bool])
 @pytest.mark.parametrize("share", [1.0, 1.0 + 1e-4, 2.0, -1.0])
-def test_a_rule_may_be_that_of_what_the_steps_approach(share: float) -> None:
+def test_a_rule_may_be_that_of_what_the_steps_approach(share: float, root: Any) -> None:
     """The steps are off by 1e-7 of the root, and so is their derivative."""
     x = torch.tensor([1.7], dtype=torch.float64)
     slope = lambda _, y: 1.0 / (2.0 * y)  # noqa: E731
-    found = measure_gradient(lambda x: _Unseen.apply(x, _root, slope, share), x, modes="rev")
+    found = measure_gradient(lambda x: _Unseen.apply(x, root, slope, share), x, modes="rev")
     assert (found.verdict is Verdict.DISAGREE) is (share != 1.0), found.reason
 
 

@@ -111,6 +111,23 @@ def test_a_rule_whose_function_decides(share: float, expected: Verdict) -> None:
     assert found.verdict is expected, found.reason
 
 
+def root(x: Any) -> Any:
+    y = jnp.ones_like(x)
+    while jnp.abs(y * y - x) > 1e-7:
+        y = y - (y * y - x) / 3.0
+    return y
+
+
+@pytest.mark.parametrize("share", [1.0, 1.0 + 1e-4, 2.0, -1.0])
+def test_a_rule_may_be_that_of_what_the_steps_approach(share: float) -> None:
+    """The steps are off by 1e-7 of the root, and so is their derivative."""
+    ruled = jax.custom_vjp(root)
+    ruled.defvjp(lambda x: (root(x),) * 2, lambda y, g: (share * g / (2.0 * y),))
+    with jax.enable_x64(True):
+        found = measure_gradient(ruled, jnp.asarray(1.7), modes="rev")
+    assert (found.verdict is Verdict.DISAGREE) is (share != 1.0), found.reason
+
+
 def test_at_a_jump_nothing_is_called_right() -> None:
     def f(x: Any) -> Any:
         return x * 2.0 if x > 1.0 else x
