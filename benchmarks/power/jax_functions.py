@@ -15,7 +15,7 @@ Array = Any
 
 # Indices and matrices ---------------------------------------------------------------------------------------
 
-INDEX = np.array([0, 2, 2, 1, 2])
+INDEX = np.array([0, 2, 2, 1, 2], np.int32)  # of 64 bits JAX raises where these were enabled before
 
 
 def cross_entropy(x: Array) -> Array:
