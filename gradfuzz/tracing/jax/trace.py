@@ -312,6 +312,8 @@ class JaxprWalker(Walker):
         x, variable = equation.invars
         while not isinstance(variable, core.Literal) and variable in scope.made:
             made = scope.made[variable]
+            if not made.invars:  # an iota
+                break
             variable = made.invars[0]
             if made.primitive.name == "stop_gradient":
                 entries, axes = scope.shifted.get(variable, (None, ()))

@@ -308,6 +308,7 @@ ROWS: list[Row] = [
     ),
     ("softmaxes", lambda x: jax.nn.softmax(x, axis=0) * jax.nn.log_softmax(100 * x, axis=1), (M,)),
     ("softmax of equal ones", lambda x: jax.nn.softmax(x - x[0]) * jax.nn.logsumexp(x - x[1]), (X,)),
+    ("less what counts", lambda x: (x - jax.lax.iota(x.dtype, 4)) ** 2, (X,)),
     ("batched softmax", jax.vmap(jax.jit(jax.nn.softmax)), (M,)),
     (
         "sorted",
