@@ -114,7 +114,7 @@ class Library(abc.ABC):
     helpers: tuple[str, ...] = ()
     """The functions of the library's module that these call."""
     twice = ""
-    """The way that asks for a gradient twice over one graph, and answers the second; "" without one."""
+    """The way that asks for a gradient twice over one graph, as `derivative_twice`; "" without one."""
     roundoff = 0.0
     """What the values of some of its functions are known to be off, relative to their size, in float64."""
     forms: Forms
@@ -266,6 +266,12 @@ class Library(abc.ABC):
         known = ", ".join(repr(way.name) for way in self.ways)
         has = f"it has 'all', {known}" if known else "it is asked in one way only"
         raise UsageError(f"ways={name!r} is not a way to ask {self.name} for a derivative; {has}")
+
+    def derivative_twice(self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted) -> Differentiated:
+        """The outputs and two gradients over one graph, one after the other: in reverse mode, of a library
+        that is asked `twice`.
+        """
+        raise NotImplementedError
 
     def derivative_by(
         self, way: AskedWay, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted

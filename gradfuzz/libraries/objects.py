@@ -98,18 +98,26 @@ class OneDraw:
                 g.set(state)
 
     def _first(self, *args: Any, **options: Any) -> Any:
-        before = [g.get() for g in self._generators]
-        for g in self._generators:
-            g.seed()
-        begun = [g.get() for g in self._generators]
+        """Most functions draw nothing. One that does is called again, from a seed."""
+        before, moved = [g.get() for g in self._generators], True
         try:
-            result = self._f(*args, **options)
-            rows = zip(self._generators, begun, strict=True)
-            self._begun = {g.name: (g, state) for g, state in rows if g.key(g.get()) != g.key(state)}
+            result, begun = self._f(*args, **options), self._moved(before)
+            moved = bool(begun)
+            if moved:
+                for g in self._generators:
+                    g.seed()
+                states = [g.get() for g in self._generators]
+                result, begun = self._f(*args, **options), self._moved(states)
+            self._begun = begun
             return result
         finally:
-            for g, state in zip(self._generators, before, strict=True):
+            for g, state in zip(self._generators, before, strict=True) if moved else ():
                 g.set(state)
+
+    def _moved(self, states: Sequence[Any]) -> dict[str, tuple[Generator, Any]]:
+        """The generators that are not in these states, which were theirs."""
+        rows = zip(self._generators, states, strict=True)
+        return {g.name: (g, state) for g, state in rows if g.key(g.get()) != g.key(state)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

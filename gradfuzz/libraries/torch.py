@@ -355,6 +355,16 @@ class TorchLibrary(Library):
 
         return by_autograd(_for_duals(f), xs, cotangents, along, modes)
 
+    def derivative_twice(self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted) -> Differentiated:
+        cotangents = [None if w is None else self.like(w, xs[0]) for w in wanted.weights]
+        xs = [x.detach().requires_grad_() for x in xs]
+        outputs = f(*xs)
+        pairs = zip(outputs, cotangents, strict=True)
+        active = [(y, w) for y, w in pairs if w is not None and y.requires_grad]
+        about = [y for y, _ in active], xs, [w for _, w in active]
+        first = [g.clone() for g in gradients(*about, retain_graph=True)]  # the second may write into it
+        return outputs, [*first, *gradients(*about)]
+
     def derivative_by(
         self, way: AskedWay, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted
     ) -> Differentiated:

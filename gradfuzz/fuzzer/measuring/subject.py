@@ -335,9 +335,16 @@ class Subject:
             return None
 
     def derivative(
-        self, values: Sequence[Array], wanted: Wanted, precision: Precision | None = None
+        self,
+        values: Sequence[Array],
+        wanted: Wanted,
+        precision: Precision | None = None,
+        *,
+        twice: bool = False,
     ) -> tuple[list[Array], list[Array]]:
-        """The outputs, and the derivative by each input in `wrt`. Raises what `f` or `grad` raises."""
+        """The outputs, and the derivative by each input in `wrt`. Raises what `f` or `grad` raises. With
+        `twice` the library is asked over one graph again: `SideEffectError` where the second differs.
+        """
         with self.context(precision), np.errstate(all="ignore"):
             arrays = self.arrays(values, precision)
             dtypes = [self.dtype_of(k, precision) for k in self.wrt]
@@ -346,8 +353,13 @@ class Subject:
             else:
                 xs = self._wide(arrays, precision)
                 with self._unchanged(arrays if wanted.modes[-1] == "rev" else ()):
-                    outputs, gradient = self._asked_by(self.of_differentiated(arrays), xs, wanted)
+                    ask = self.framework.derivative_twice if twice else self._asked_by
+                    outputs, gradient = ask(self.of_differentiated(arrays), xs, wanted)
             found = [self.framework.numpy(g) for g in gradient]
+            found, second = found[: len(dtypes)], found[len(dtypes) :]
+            if twice and not agree_to(FORMATS[self.precision].half_of_the_digits, second, found):
+                what = "the derivative changes when it is asked a second time over the same graph"
+                raise SideEffectError(what)
             if len({*dtypes}) > 1:
                 found = [g.astype(dtype) for g, dtype in zip(found, dtypes, strict=True)]
             return [self.framework.numpy(y) for y in outputs], found

@@ -223,8 +223,10 @@ class MpmathReference(Reference):
     name = "mpmath"
     version = str(mpmath.__version__)
 
-    def __init__(self) -> None:
-        self._context = mpmath.MPContext()  # our own: mpmath's global precision stays as it is
+    @functools.cached_property
+    def _context(self) -> Any:
+        """Our own: mpmath's global precision stays as it is. Few checks need it, and it takes a while."""
+        return mpmath.MPContext()
 
     def truth(self, question: Question) -> list[Truth]:
         return [self._at(question, point) for point in question.points]
