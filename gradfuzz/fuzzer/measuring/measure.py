@@ -30,7 +30,7 @@ from gradfuzz.fuzzer.measuring.numeric import (
 )
 from gradfuzz.fuzzer.measuring.oracle import FunctionOracle
 from gradfuzz.fuzzer.measuring.subject import Subject, agree_to
-from gradfuzz.fuzzer.questions.weighted import in_units, seed_of, weighted_question
+from gradfuzz.fuzzer.questions.weighted import in_units, plain_question, seed_of, weighted_question
 from gradfuzz.fuzzer.results.finding import CheckResult, Class, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import SAFETY
 from gradfuzz.fuzzer.tolerance.differences import COARSE
@@ -60,6 +60,7 @@ from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace
 from gradfuzz.programs.evaluation.interpret import TRIP_LIMIT, entered, interpret
 from gradfuzz.programs.language.precision import FORMATS, HALF, Precision, is_float
 from gradfuzz.programs.language.program import Program, walk
+from gradfuzz.programs.language.recent import Latest
 from gradfuzz.programs.language.syntax import While
 from gradfuzz.programs.language.typecheck import typecheck
 
@@ -257,6 +258,7 @@ class Inquiry:
         if self.program is not None:
             must_fit(self.program, subject.label)
         self.unsteady = self.program is None and self._gradient is None and not self._exact.is_steady()
+        self._questions: Latest[Question] = Latest(8)
         self._known: dict[tuple[object, ...], NumericTruth] = {}
         self._wholes: dict[tuple[object, ...], Answer] = {}
 
@@ -345,7 +347,7 @@ class Inquiry:
 
     def _differs(self, program: Program, points: Sequence[Point]) -> str:
         """How a program differs from the function at these points; "" where it does not."""
-        question = weighted_question(program, points, self.subject.precision, ())
+        question = plain_question(program, points, self.subject.precision, None, ())
         oracle = FunctionOracle(self._exact)
         answers = oracle.answer(question)
         # Sums of many numbers lose more, and how much is measured at the point alone.
@@ -425,9 +427,13 @@ class Inquiry:
         return Point(inputs)
 
     def _question(self, program: Program, modes: Sequence[Mode], factor: float) -> Question:
-        about = program, [self._point(program, factor)], self.subject.precision, modes
-        question = weighted_question(*about, seed_of(i.value for i in self.subject.inputs), in_full=True)
-        return in_units(question, [program.params[k].name for k in self.subject.wrt])
+        def drawn() -> Question:
+            about = program, [self._point(program, factor)], self.subject.precision, modes
+            question = weighted_question(*about, seed_of(i.value for i in self.subject.inputs), in_full=True)
+            return in_units(question, [program.params[k].name for k in self.subject.wrt])
+
+        found = self._questions.get((id(program), len(modes), factor), drawn)
+        return replace(found, modes=tuple(modes))
 
     # Asking
 

@@ -598,8 +598,9 @@ def agree_to(share: float, some: Sequence[Any], others: Sequence[Any]) -> bool:
     for one, other in zip(some, others, strict=True):
         a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
         room = share * float(np.max(np.abs(b), where=np.isfinite(b), initial=0.0))
-        if a.shape != b.shape or not np.allclose(a, b, rtol=0.0, atol=room, equal_nan=True):
-            return False
+        with np.errstate(invalid="ignore", over="ignore"):
+            if a.shape != b.shape or not np.all((np.abs(a - b) <= room) | (a == b) | ((a != a) & (b != b))):
+                return False
     return True
 
 

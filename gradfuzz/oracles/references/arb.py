@@ -370,8 +370,9 @@ def _rounded(ball: arb) -> tuple[float, float]:
 
 def _entry(ball: arb) -> tuple[float, float]:
     """The same of one entry of many; beyond float64 the largest number, with an infinite bound."""
-    if ball.is_finite() and math.isinf(float(ball.mid())):
-        return math.copysign(sys.float_info.max, float(ball.mid())), math.inf
+    middle = float(ball.mid())
+    if math.isinf(middle) and ball.is_finite():
+        return math.copysign(sys.float_info.max, middle), math.inf
     return _rounded(ball)
 
 
@@ -380,8 +381,8 @@ def _truth(
 ) -> Truth:
     entries = [_entry(ball) for ball in gradient]
     outputs = [(output.shape, [_entry(ball) for ball in output.flat]) for output in values]
-    for balls in (gradient, [ball for output in values for ball in output.flat]):
-        if balls and all(math.isinf(_entry(ball)[1]) for ball in balls):
+    for balls, found in ((gradient, entries), (_all_balls(values, ()), [y for _, ys in outputs for y in ys])):
+        if found and all(math.isinf(bound) for _, bound in found):
             _rounded(balls[0])
     middles, bounds = (
         tuple(np.array([r[k] for r in y], np.float64).reshape(shape) for shape, y in outputs) for k in (0, 1)
