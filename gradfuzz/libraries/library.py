@@ -126,6 +126,8 @@ class Library(abc.ABC):
     """Whether nobody can write into its arrays."""
     generators: tuple[Generator, ...] = GENERATORS
     """Of the random numbers that a function may draw without being given them."""
+    pushes = False
+    """Whether forward mode goes through the entries, and a trace of one `push` says what all of them run."""
     careful = False
     """Whether `check` looks first, if the library can, at what may end the process: after it ended once."""
 

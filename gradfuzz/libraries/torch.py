@@ -244,6 +244,7 @@ class TorchLibrary(Library):
         *("batched", "backward", "checkpointed"),
     )
     twice = "autograd.grad (twice)"
+    pushes = True
     refusals = (
         *("The derivative of", "derivative for", "not differentiable", "not implemented", "not support"),
         *("doesn't support", "Cannot access data pointer", "vmap:", "data-dependent", "in-place"),

@@ -15,6 +15,7 @@ its own steps may do. So there are four cases, entry by entry:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -62,27 +63,40 @@ def own_rule(subject: Subject, question: Question) -> OwnRule | None:
     line = tuple(np.asarray(question.directions[name]) for name in question.wrt)
     lines = (line,) * len(question.modes)
     setting = Setting(subject, values, tuple(question.weights), lines, tuple(question.modes), None)
+    pushes = subject.framework.pushes and setting.modes == ("fwd",)
+    names, shapes = question.wrt, [np.shape(point.inputs[name]) for name in question.wrt]
+
+    def joined(parts: list[list[Array]]) -> list[Array]:
+        """The outputs of the graph, or those of all entries as arrays of the inputs' shapes."""
+        if not pushes:
+            return parts[0]
+        ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
+        columns = np.split(np.array([part for (part,) in parts]), ends)
+        return [column.reshape(shape) for column, shape in zip(columns, shapes, strict=True)]
+
+    def enclosed(known: frozenset[float]) -> tuple[list[Array], list[Array]]:
+        found = [enclosures(graph, given, rounded=subject.precision, known=known) for given in asks]
+        middles = joined([[one.middle for one in outputs] for outputs in found])
+        return middles, joined([[one.radius for one in outputs] for outputs in found])
+
     try:
-        graph = setting.graph_of_gradient()
+        graph = setting.graph_of_push() if pushes else setting.graph_of_gradient()
+        asks = setting.each_entry() if pushes else [setting.given]
         own = constants(question)
-        exact = enclosures(graph, setting.given, rounded=subject.precision, known=own)
-        none = frozenset[float]()
-        free = enclosures(graph, setting.given, rounded=subject.precision, known=none) if own else exact
+        middles, radii = enclosed(own)
+        _, free = enclosed(frozenset()) if own else (middles, radii)
     except Exception:  # noqa: BLE001 - a library may raise anything while it is traced
         return None
     try:
-        rounded = roundings(graph, setting.given, subject.precision)
+        rounded = joined([roundings(graph, given, subject.precision) for given in asks])
     except (EvaluationError, ArithmeticError):
-        rounded = [np.full(np.shape(one.middle), np.nan) for one in exact]
-    names = question.wrt
-    if [np.shape(one.middle) for one in exact] != [np.shape(point.inputs[name]) for name in names]:
+        rounded = [np.full(np.shape(middle), np.nan) for middle in middles]
+    if [np.shape(middle) for middle in middles] != shapes:
         return None
-
-    def named(arrays: list[Array]) -> dict[str, Array]:
-        return dict(zip(names, arrays, strict=True))
-
-    bounds, folded = (named([one.radius for one in found]) for found in (exact, free))
-    return OwnRule(named([one.middle for one in exact]), bounds, folded, named(rounded))
+    bounds, folded, gradient, noise = (
+        dict(zip(names, arrays, strict=True)) for arrays in (radii, free, middles, rounded)
+    )
+    return OwnRule(gradient, bounds, folded, noise)
 
 
 def by_rule(case: CheckResult, truth: Truth, rule: OwnRule) -> CheckResult | None:

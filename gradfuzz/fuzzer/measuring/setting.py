@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import keyword
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -121,6 +122,25 @@ class Setting:
     def graph_of_gradient(self) -> Graph:
         """The gradient as a graph; `UntraceableError` where there is none."""
         return self._graph(self.gradient, derivative=True)
+
+    def graph_of_push(self) -> Graph:
+        """The slope along the line in forward mode, as it is asked for each entry."""
+        return self._graph(self._pushed, derivative=True)
+
+    def _pushed(self, *given: Any) -> Any:
+        xs, weights, (line,) = self._apart(given)
+        found = self.subject.framework.push(self._called, xs, Wanted(weights, modes=self.modes), line)
+        assert found is not None, "one mode, of a library that pushes"
+        return found[1]
+
+    def each_entry(self) -> list[list[Array]]:
+        """What that graph takes for the entries of the gradient, one after the other."""
+        shapes = [x.shape for x in self.inputs]
+        units = np.eye(sum(map(math.prod, shapes)))
+        ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
+        fixed = self.given[: -len(shapes)]
+        rows = (zip(np.split(unit, ends), shapes, strict=True) for unit in units)
+        return [[*fixed, *(part.reshape(shape) for part, shape in row)] for row in rows]
 
     def graphs(self) -> tuple[Graph, Graph]:
         """The function and the derivative as graphs; `UntraceableError` where there is none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import random
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from gradfuzz import GradientMismatch, check_gradient, measure_gradient
 from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.measuring.measured import InconclusiveWarning
 from gradfuzz.fuzzer.results.finding import Verdict
+from gradfuzz.libraries.objects import GENERATORS, OneDraw
 
 torch = pytest.importorskip("torch")
 jax = pytest.importorskip("jax")
@@ -113,6 +115,24 @@ def test_dropout_has_one_mask_and_random_states_are_kept() -> None:
 
     with pytest.raises(GradientMismatch, match="random numbers of torch, with the same seed at each call"):
         check_gradient(wrong, X)
+
+
+def test_a_function_is_seeded_only_if_it_draws_and_states_are_kept() -> None:
+    def plain(x: Any) -> Any:
+        calls.append(x)
+        return x
+
+    def drawing(x: Any) -> Any:
+        return x + random.random()
+
+    calls: list[Any] = []
+    before = random.getstate()
+    assert OneDraw(plain, GENERATORS)(1.0) == 1.0
+    assert len(calls) == 1
+    one = OneDraw(drawing, GENERATORS)
+    assert one(1.0) == one(1.0) == 1.0 + random.Random(0).random()
+    assert one.drawn == ("python",)
+    assert random.getstate() == before
 
 
 def test_a_module_that_counts_its_calls_is_told_as_one_with_other_values_each_time() -> None:

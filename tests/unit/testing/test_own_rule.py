@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 
 from gradfuzz import GradientMismatch, check_gradient
+from gradfuzz.fuzzer.measuring.measure import Inquiry
 from gradfuzz.fuzzer.measuring.measured import InconclusiveWarning
+from gradfuzz.fuzzer.measuring.own_rule import own_rule
+from gradfuzz.fuzzer.measuring.subject import subject_of
 from gradfuzz.fuzzer.results.finding import Class, Verdict
+from gradfuzz.fuzzer.verdict.truth import Truths
 from gradfuzz.testing import measure_gradient
 from tests.releases import skip_where_right
 
@@ -183,6 +187,48 @@ def test_constants_that_a_trace_of_bfloat16_rounds_are_no_fault_in_float64(x: fl
         return value, slope / 2
 
     assert measure_gradient(half, at).verdict is Verdict.DISAGREE
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+def test_one_trace_says_what_forward_mode_runs_for_each_entry(
+    monkeypatch: pytest.MonkeyPatch, factor: float
+) -> None:
+    """As a trace of all entries does, also of a rule that is wrong at one of them."""
+
+    class Times(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any, y: Any) -> Any:
+            return x * y
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def jvp(ctx: Any, u: Any, v: Any) -> Any:
+            x, y = ctx.saved_tensors
+            return u * y * torch.tensor([[1.0, factor], [1.0, 1.0]], dtype=x.dtype) + x * v
+
+    args = [torch.tensor([[0.5, -1.5], [2.0, 0.25]], dtype=torch.float64), torch.tensor([3.0, 0.75]).double()]
+    subject = subject_of(lambda x, y: torch.tanh(Times.apply(x, y)).sum(0), args, None, None, None)
+    inquiry = Inquiry(subject)
+    assert inquiry.program is not None
+    question = inquiry._question(inquiry.program, ("fwd",), 1.0)
+    rules = []
+    for pushes in (True, False):
+        monkeypatch.setattr(type(subject.framework), "pushes", pushes)
+        rules.append(own_rule(subject, question))
+    one, other = rules
+    assert one is not None
+    assert other is not None
+    (value,) = Truths().quick(question)
+    for k, name in enumerate(question.wrt):
+        np.testing.assert_allclose(one.gradient[name], other.gradient[name], rtol=1e-15)
+        np.testing.assert_allclose(one.noise[name], other.noise[name], rtol=0.5)
+        right = np.full(np.shape(one.gradient[name]), 1.0)
+        if k == 0:
+            right[0, 1] = factor
+        np.testing.assert_allclose(one.gradient[name] / value.truth.gradient[name], right, rtol=1e-14)
 
 
 def test_a_gradient_by_hand_is_not_the_rule_of_the_library() -> None:

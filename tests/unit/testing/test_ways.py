@@ -340,6 +340,12 @@ def counts(ctx: Any, x: Any, g: Any) -> Any:
     return 2.0 * x * g * ctx.count
 
 
+def adds_to_what_it_returned(ctx: Any, x: Any, g: Any) -> Any:
+    ctx.sum = 2.0 * x * g if ctx.count == 0 else ctx.sum.add_(2.0 * x * g)
+    ctx.count += 1
+    return ctx.sum
+
+
 def writes_into_the_argument(ctx: Any, x: Any, g: Any) -> Any:
     found = 2.0 * x * g
     x.data.mul_(1.5)
@@ -353,6 +359,7 @@ AGAIN = "asked a second time over the same graph"
     ("backward", "words", "seen"),
     [
         (counts, AGAIN, True),
+        (adds_to_what_it_returned, AGAIN, True),
         (lambda ctx, x, g: g.mul_(2.0 * x), AGAIN, False),  # gradcheck gives each time another cotangent
         (writes_into_the_argument, "the derivative writes into the argument x", True),
     ],
