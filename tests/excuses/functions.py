@@ -25,8 +25,8 @@ Function = Callable[[Any], Any]
 
 
 def decided(f: Function) -> Function:
-    """`f`, which cannot be traced: Python decides on its argument."""
-    return lambda x: f(x) if np.real(np.ravel(x)[0]) > -1e300 else 0.0 * x
+    """`f`, which cannot be traced: Python decides by a number of its argument."""
+    return lambda x: f(x) if float(np.real(np.ravel(x)[0])) > -1e300 else 0.0 * x
 
 
 def float32_inside(x: float) -> float:
@@ -165,7 +165,7 @@ def a_function_that_cannot_be_traced() -> Planted:
 )
 def a_function_that_raises_at_a_neighbour() -> Planted:
     def f(x: Any) -> Any:
-        if np.real(x) < 0.9:
+        if float(np.real(x)) < 0.9:
             raise ValueError("below 0.9")
         return np.sin(x)
 
@@ -213,8 +213,8 @@ def an_order_that_is_not_measured() -> Planted:
     from autograd.extend import defvjp, primitive
 
     def sine(factor: float) -> Function:
-        sin = primitive(lambda x: np.sin(x) if x > -9.0 else x)
-        cos = primitive(lambda x: np.cos(x) if x > -9.0 else x)
+        sin = primitive(lambda x: np.sin(x) if float(x) > -9.0 else x)
+        cos = primitive(lambda x: np.cos(x) if float(x) > -9.0 else x)
         defvjp(sin, lambda ans, x: lambda g: g * cos(x))
         defvjp(cos, lambda ans, x: lambda g: -factor * g * anp.sin(x))
         return sin  # type: ignore[no-any-return]
