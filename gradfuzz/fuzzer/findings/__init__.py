@@ -12,7 +12,7 @@
     curve, variants, bodies, batches
                                  its parts
     reproducer, own_script       the scripts: to its own library, to others, as a test; to gradfuzz itself
-    script_run                   the finding's own script, run before the finding is told
+    script_run, script_server    the finding's own script, run before the finding is told
     short_run                    whether a short reproducer shows its finding
     calls                        the same for calls of functions
     clusters                     findings that seem to have one root cause

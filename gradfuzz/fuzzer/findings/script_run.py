@@ -1,4 +1,5 @@
-"""Runs the script of a finding before the finding is told, once, in a process of its own.
+"""Runs the script of a finding before the finding is told, once, in a process of its own. Those of functions
+of Torch run in copies of one that has loaded Torch, which takes most of their time.
 
 A script asks the target anew, and computes what is right anew. What it exits with decides:
 
@@ -11,21 +12,25 @@ A script asks the target anew, and computes what is right anew. What it exits wi
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import math
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import IO, Any
 
 from gradfuzz.adapters.shipped import ADAPTERS
 from gradfuzz.errors import WorkerDiedError
+from gradfuzz.fuzzer.findings import script_server
 from gradfuzz.fuzzer.results.failure import Failure, failure_of
 from gradfuzz.fuzzer.results.finding import Class, Finding
 from gradfuzz.fuzzer.results.own_fault import Attempts, OwnFault
@@ -50,7 +55,15 @@ _TRACEBACK = "Traceback (most recent call last)"
 
 _NOT_ENDED, _NOT_RUN = "Its script did not run to its end", "Its script was not run"
 
+_COPIED = {"torch": ("torch", "torch._dynamo")}
+"""Libraries that a copy of a process has as a new process would, and what is loaded: the second module is
+what torch.func loads when it is used first.
+"""
+
 _running: set[subprocess.Popen[bytes]] = set()
+
+_waiting: dict[tuple[Any, ...], list[subprocess.Popen[bytes]]] = {}
+"""Processes that have loaded a library: by their Python, the library and their variables."""
 
 
 def has_check(finding: Finding) -> bool:
@@ -100,6 +113,9 @@ def end() -> None:
     """Ends the scripts that run in other threads; these raise `WorkerDiedError`."""
     while _running:
         _kill(_running.pop())
+    while _waiting:
+        for process in _waiting.popitem()[1]:
+            _close(process)
 
 
 def _ran(finding: Finding) -> tuple[int | None, str] | None:
@@ -108,7 +124,12 @@ def _ran(finding: Finding) -> tuple[int | None, str] | None:
         path = Path(folder, "script.py")
         path.write_text(finding.script, encoding="utf-8")
         command = _command(finding, path)
-        return _run(command, Path(folder)) if command else None
+        if not command:
+            return None
+        library = finding.call.library if finding.call is not None else ""
+        is_copied = library in _COPIED and finding.kind is not Class.ERROR and len(command) == 2
+        is_copied = is_copied and hasattr(os, "fork")
+        return _run(command, Path(folder), library if is_copied else "")
 
 
 def _command(finding: Finding, script: Path) -> list[str]:
@@ -129,34 +150,84 @@ def _command(finding: Finding, script: Path) -> list[str]:
     return plan.language.command(plan.folder, script)
 
 
-def _run(command: list[str], folder: Path) -> tuple[int | None, str]:
-    """The exit code of a command, None where it takes too long, and the end of what it says."""
+def _run(command: list[str], folder: Path, library: str) -> tuple[int | None, str]:
+    """The exit code of a command, None where it takes too long, and the end of what it says. It is run in a
+    copy of a process that has loaded the library, if one is named.
+    """
     with (folder / "said").open("w+b") as file:
-        child = subprocess.Popen(  # noqa: S603 - our own script, without a shell
-            command,
-            cwd=folder,
-            env=_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        process_registry.begun(child.pid)
-        _running.add(child)
-        code: int | None = None
-        try:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                code = child.wait(_SECONDS)
-        finally:
-            was_ended = child not in _running
-            _running.discard(child)
-            _kill(child)
-            child.wait()
-            process_registry.ended(child.pid)
-        if was_ended:
-            raise WorkerDiedError("the sweep has ended")
+        found = _code_of_copy(command[0], library, folder) if library else ()
+        code = found[0] if found else _code(command, folder, file)
         file.seek(0)
         return code, file.read().decode(errors="replace")[-_LAST:]
+
+
+def _code(command: list[str], folder: Path, said: IO[bytes]) -> int | None:
+    streams = {"stdin": subprocess.DEVNULL, "stdout": said, "stderr": subprocess.STDOUT}
+    child = _started(command, cwd=folder, **streams)
+    with _watched(child), contextlib.suppress(subprocess.TimeoutExpired):
+        return child.wait(_SECONDS)
+    return None
+
+
+def _code_of_copy(python: str, library: str, folder: Path) -> tuple[int | None, ...]:
+    """The exit code; () where the process that is copied has ended."""
+    waiting = _waiting.setdefault((python, library, *sorted(_environment().items())), [])
+    try:
+        process = waiting.pop()
+    except IndexError:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        process = _started([python, script_server.__file__, *_COPIED.get(library, (library,))], **pipes)
+    assert process.stdin is not None, "it is a pipe"
+    assert process.stdout is not None, "it is a pipe"
+    with _watched(process) as keep, contextlib.suppress(OSError, ValueError):
+        process.stdin.write(f"{folder}\n".encode())
+        process.stdin.flush()
+        if not select.select([process.stdout], [], [], _SECONDS)[0]:
+            return (None,)
+        code = int(process.stdout.readline())
+        keep(waiting)
+        return (code,)
+    return ()
+
+
+def _started(command: list[str], **streams: Any) -> subprocess.Popen[bytes]:
+    started: subprocess.Popen[bytes] = subprocess.Popen(  # noqa: S603 - our own script, without a shell
+        command, env=_environment(), start_new_session=True, **streams
+    )
+    process_registry.begun(started.pid)
+    return started
+
+
+@contextlib.contextmanager
+def _watched(
+    child: subprocess.Popen[bytes],
+) -> Iterator[Callable[[list[subprocess.Popen[bytes]]], None]]:
+    """Ends a process after what is done with it, unless that keeps it in a list. `WorkerDiedError` where
+    somebody else ended it.
+    """
+    places: list[list[subprocess.Popen[bytes]]] = []
+    _running.add(child)
+    try:
+        yield places.append
+    finally:
+        was_ended = child not in _running
+        _running.discard(child)
+        if places and not was_ended:
+            places[0].append(child)
+        else:
+            _close(child)
+        if was_ended:
+            raise WorkerDiedError("the sweep has ended")
+
+
+def _close(child: subprocess.Popen[bytes]) -> None:
+    _kill(child)
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+    child.wait()
+    process_registry.ended(child.pid)
 
 
 def _environment() -> Mapping[str, str]:
@@ -202,3 +273,6 @@ def _fault(finding: Finding, said: str) -> OwnFault:
     }
     text = "\n".join(f"{head}:\n{textwrap.indent(body, '    ')}" for head, body in parts.items())
     return OwnFault(f"accusing {finding.target}", f"the check says {told}; its script says right", text)
+
+
+atexit.register(end)

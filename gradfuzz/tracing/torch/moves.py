@@ -222,18 +222,19 @@ _RESHAPES = (
     *("view", "_unsafe_view", "reshape", "squeeze", "unsqueeze", "flatten", "_reshape_alias"),
     *("_reshape_alias_copy", "_reshape_copy"),
 )
-_LIKES = ("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "zero")
+LIKES = ("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "zero")
+"""Ops that make a constant of the shape of their argument."""
 
 _EMPTIES = ("empty_like", "new_empty", "new_empty_strided", "_new_zeros_with_same_feature_meta")
 
-SHAPE_ONLY = frozenset([*_LIKES, *_EMPTIES, "fill"])
+SHAPE_ONLY = frozenset([*LIKES, *_EMPTIES, "fill"])
 """Ops that read no number of their argument."""
 
 HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(_VIEWS, moved),
     **dict.fromkeys(_SAMES, _same),
     **dict.fromkeys(_RESHAPES, _reshaped),
-    **dict.fromkeys(_LIKES, _like),
+    **dict.fromkeys(LIKES, _like),
     **dict.fromkeys(_EMPTIES, _empty_like),
     "fill": _filled,
     "expand": _expanded,

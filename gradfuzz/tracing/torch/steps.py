@@ -4,7 +4,8 @@
 depends on a number has to be noticed: the ops that hand numbers of the arguments to Python are refused. What
 is known without the arguments is computed and is a constant.
 
-A step that writes in place ends the recording: see `functional`.
+A step that writes in place into memory of its own is the op that makes a new tensor. Any other one ends the
+recording: see `functional`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import torch
 
 from gradfuzz.errors import UntraceableError
 from gradfuzz.private_names import private
+from gradfuzz.tracing.torch.moves import LIKES
 from gradfuzz.tracing.torch.ops import handler_of
 
 pytree = private("torch.utils._pytree", UntraceableError)
@@ -95,6 +97,23 @@ def is_mutable(op: Any) -> bool:
     return bool(getattr(getattr(op, "_schema", None), "is_mutable", False))
 
 
+def _without_writing(op: Any) -> Any:
+    """The op that makes a new tensor of what `op` writes into its first argument; None where there is none
+    that gradfuzz knows.
+    """
+    name = name_of(op).removesuffix("_")
+    if name == name_of(op) or torch.Tag.inplace_view in op.tags or handler_of(name) is None:
+        return None
+    packet = getattr(torch.ops.aten, name, None)
+    others = [getattr(packet, overload) for overload in packet.overloads()] if packet is not None else []
+    return next((one for one in others if _takes(one) == _takes(op) and not is_mutable(one)), None)
+
+
+def _takes(op: Any) -> list[tuple[str, str]]:
+    """The names and types of the arguments of an op."""
+    return [(a.name, str(a.type)) for a in op._schema.arguments]  # noqa: SLF001 - it is private to Torch
+
+
 def failure(what: str, error: Exception) -> UntraceableError:
     """What Torch cannot do, in its own words."""
     text = str(error).strip().partition("\n")[0][:300]
@@ -152,6 +171,10 @@ class TorchRecorder(TorchDispatchMode):
         self._refs: dict[int, Ref] = {}
         self._kept: list[Any] = []
         self._places: set[int] = set()
+        self._lying: dict[int, set[int]] = {}
+        """By memory that a step made: the tensors that lie there."""
+        self._read: set[int] = set()
+        """The memory of constants that steps read."""
         for x in inputs:
             self._note(TorchStep(None, (), {}, x))
 
@@ -180,9 +203,13 @@ class TorchRecorder(TorchDispatchMode):
             return func(*args, **kwargs)
         if is_random(func):
             raise self._refuse(drawn_at_random(name_of(func)))
-        self.writes = self.writes or is_mutable(func)
-        if not self.depends((args, kwargs)):
-            return func(*args, **kwargs)
+        depends = name_of(func) not in LIKES and self.depends((args, kwargs))
+        if is_mutable(func) and not self.writes:
+            self.writes = not self._is_alone(func, args, depends)
+            if depends and not self.writes:
+                return self._written(func, types, args, kwargs)
+        if not depends:
+            return self._laid(func(*args, **kwargs), args)
         if self.writes:
             results = func(*args, **kwargs)
             reached = (results, args) if is_mutable(func) else results
@@ -190,14 +217,47 @@ class TorchRecorder(TorchDispatchMode):
             self._places |= {_place(t) for t in pytree.tree_leaves(reached) if isinstance(t, torch.Tensor)}
             return results
         self._check(func, args, kwargs)
-        results = func(*args, **kwargs)
+        results = self._laid(func(*args, **kwargs), args)
         parts = self._decomposed(func, args, kwargs)
         if parts is not NotImplemented:
             self._alias(results, parts)
             return results
         said_args, said_options = pytree.tree_map(self._said, (args, kwargs))
+        said = pytree.tree_leaves((said_args, said_options))
+        self._read |= {_place(leaf) for leaf in said if isinstance(leaf, torch.Tensor)}
         self._note(TorchStep(func, said_args, said_options, results))
         return results
+
+    def _laid(self, results: Any, args: Any) -> Any:
+        """The results, of which is known now which of them lie in memory that others lie in."""
+        self._kept.append(results)
+        before = {_place(t) for t in pytree.tree_leaves(args) if isinstance(t, torch.Tensor)}
+        for t in pytree.tree_leaves(results):
+            place = _place(t) if isinstance(t, torch.Tensor) else None
+            if place in self._lying or (place is not None and place not in before):
+                self._lying.setdefault(place, set()).add(id(t))
+        return results
+
+    def _is_alone(self, func: Any, args: Any, depends: bool) -> bool:
+        """Whether what is written has been read by no step as a constant, and is no view of, or has none that
+        depends on the arguments, or, where it will, any at all.
+        """
+        x = args[0] if args else None
+        lying = self._lying.get(_place(x)) if isinstance(x, torch.Tensor) else None
+        if lying is None or _without_writing(func) is None or _place(x) in self._read:
+            return False
+        return lying == {id(x)} if depends else self._refs.keys().isdisjoint(lying)
+
+    def _written(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """What an op leaves in its first argument is the result of the op that makes a new tensor."""
+        x, *rest = args
+        before = x if id(x) in self._refs else x.clone()
+        made = self.__torch_dispatch__(_without_writing(func), types, (before, *rest), kwargs)
+        self.writes = made.dtype != x.dtype or made.shape != x.shape
+        if self.writes:
+            self._places.add(_place(x))
+        self._refs[id(x)] = self._refs[id(made)]
+        return func(*args, **kwargs)
 
     def _check(self, func: Any, args: Any, kwargs: Any) -> None:
         """Refuses the ops by whose result Python, or a shape, would depend on a number of the arguments."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,14 @@ def accusing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(judge, "_judge_gradient", turned)
     monkeypatch.setattr(plan, "supervised", lambda turn, seconds: turns.run(turn, lambda call: None))
+
+
+@pytest.fixture
+def no_copies() -> Iterator[None]:
+    """No process waits to be copied, before and after."""
+    script_run.end()
+    yield
+    script_run.end()
 
 
 @pytest.fixture(scope="module")
@@ -301,9 +310,9 @@ def test_a_time_limit_while_a_script_runs_loses_no_finding(
     real = script_run._run
     began: list[float] = []
 
-    def slow(command: list[str], folder: Path) -> tuple[int | None, str]:
+    def slow(command: list[str], folder: Path, library: str) -> tuple[int | None, str]:
         began.append(time.monotonic())
-        return real([sys.executable, "-c", "import time; time.sleep(60)"], folder)
+        return real([sys.executable, "-c", "import time; time.sleep(60)"], folder, library)
 
     monkeypatch.setattr(script_run, "_run", slow)
     monkeypatch.setattr(run.Sweep, "late", lambda self, grace=0.0: bool(began))
@@ -312,6 +321,52 @@ def test_a_time_limit_while_a_script_runs_loses_no_finding(
     assert [one.id for one in end.findings] == [finding.id]
     assert time.monotonic() - began[0] < 20.0
     assert not script_run._running
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "last"),
+    [
+        ("print(__name__, __file__[-9:])\nraise SystemExit(1)", 1, "__main__ script.py"),
+        ("import sys\nprint(len(sys.argv), input())", 1, "EOFError: EOF when reading a line"),
+        ("raise SystemExit('words')", 1, "words"),
+        ("raise SystemExit", 0, ""),
+        ("1 / 0", 1, "ZeroDivisionError: division by zero"),
+        ("import os; os.abort()", -signal.SIGABRT, ""),
+        ("import json\njson.left = True", 0, ""),
+        ("import json\nprint(hasattr(json, 'left'))", 0, "False"),
+    ],
+)
+@pytest.mark.parametrize("library", ["", "json", "no_such_library"])
+@pytest.mark.usefixtures("no_copies")
+def test_a_script_ends_in_a_copy_as_in_a_process_of_its_own(
+    script: str, code: int, last: str, library: str, tmp_path: Path
+) -> None:
+    (tmp_path / "script.py").write_text(script, encoding="utf-8")
+    ended, said = script_run._run([sys.executable, str(tmp_path / "script.py")], tmp_path, library)
+    assert ended == code
+    assert said.splitlines()[-1:] == ([last] if last else [])
+
+
+@pytest.mark.usefixtures("no_copies")
+def test_what_is_copied_ends_with_the_sweep(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text("", encoding="utf-8")
+    command = [sys.executable, str(tmp_path / "script.py")]
+    script_run._run(command, tmp_path, "json")
+    (process,) = itertools.chain(*script_run._waiting.values())
+    script_run._run(command, tmp_path, "json")
+    assert [*itertools.chain(*script_run._waiting.values())] == [process]
+    script_run.end()
+    assert process.poll() is not None
+    assert not script_run._waiting
+
+
+@pytest.mark.usefixtures("no_copies")
+def test_a_copy_that_takes_too_long_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(script_run, "_SECONDS", 1.0)
+    (tmp_path / "script.py").write_text("import time; time.sleep(60)", encoding="utf-8")
+    ended, _ = script_run._run([sys.executable, str(tmp_path / "script.py")], tmp_path, "json")
+    assert ended is None
+    assert not any(script_run._waiting.values())
 
 
 @pytest.mark.parametrize("ends_at", [1, 3, 5, 6])

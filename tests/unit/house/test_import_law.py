@@ -279,6 +279,7 @@ def test_no_module_reaches_another_by_a_path() -> None:
     assert found == {
         "adapters/__init__.py",  # the scripts of its own folder
         "adapters/kit.py",  # itself and the adapter, in the frames of an exception
+        "fuzzer/findings/script_run.py",  # the script beside it, which it starts
         "fuzzer/results/known_reports.py",  # the table beside it
         "fuzzer/turns/homes.py",  # the launcher, which it imports
         "oracles/catalogues.py",  # the launcher, which it imports

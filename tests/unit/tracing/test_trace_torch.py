@@ -82,6 +82,44 @@ def inplace(x: torch.Tensor) -> torch.Tensor:
     return y.exp()
 
 
+def read_before(x: torch.Tensor) -> torch.Tensor:
+    """A constant that a step reads and a later one writes."""
+    z = torch.ones(4, dtype=x.dtype)
+    y = x + z
+    z.copy_(x.sin())
+    return y + z
+
+
+def seen_by_view(x: torch.Tensor) -> torch.Tensor:
+    """What is written shows in a view that was there before."""
+    y = x * 1.0
+    tail = y[1:]
+    y.mul_(3.0)
+    return tail * y[:3].cos()
+
+
+def through_view(x: torch.Tensor) -> torch.Tensor:
+    y = x * 2.0
+    y[0].mul_(x[1])
+    return y.sin()
+
+
+def of_constants(x: torch.Tensor) -> torch.Tensor:
+    """Constants that are written in place, one of them by a view, before anything reads them."""
+    e, f = torch.zeros(4, 4, dtype=x.dtype), x.new_zeros(4, 4)
+    e.diagonal().fill_(2.0)
+    f.diagonal(1).add_(torch.arange(3.0, dtype=x.dtype))
+    return (e + f) @ x
+
+
+def many_times(x: torch.Tensor) -> torch.Tensor:
+    y = x.sin().abs_().add_(x, alpha=2.0).pow_(2.0)
+    y.mul_(3.0)
+    mask = x > 0.0
+    mask.logical_and_(x < 1.0)
+    return torch.where(mask, y, x) + y.masked_fill_(mask, 0.5)
+
+
 def recurrence(x: torch.Tensor, n: int = 5) -> torch.Tensor:
     h = torch.zeros_like(x)
     for k in range(n):
@@ -246,6 +284,11 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
         [M],
     ),
     "in place": (inplace, [V]),
+    "a constant that is written later": (read_before, [V]),
+    "written, and seen by a view": (seen_by_view, [V]),
+    "written through a view": (through_view, [V]),
+    "constants in place": (of_constants, [V]),
+    "in place, many times": (many_times, [V]),
     "mask in place": (lambda x: (x * 1.0).masked_fill_(x > 0.5, 0.25) * x, [V]),
     "boolean assignment": (
         lambda x: torch.index_put(x, (x > 0.5,), torch.tensor(0.25, dtype=x.dtype)) * x,
@@ -372,6 +415,19 @@ def test_a_wrong_backward_does_not_change_the_program(seed: int) -> None:
     np.testing.assert_allclose(
         truth.gradient[program.params[0].name], weights[0] * (np.sin(x) + x * np.cos(x)), rtol=1e-14
     )
+
+
+def test_what_is_written_into_memory_of_its_own_takes_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def needless(*given: Any) -> None:
+        raise AssertionError("the function is traced anew, without data")
+
+    monkeypatch.setattr("gradfuzz.tracing.torch.functional.functional_steps", needless)
+    x = np.array([0.3, -0.4, 1.5, 2.0])
+    for f in (of_constants, many_times):
+        traced(f, [x])
+    for f in (read_before, seen_by_view, through_view):
+        with pytest.raises(UntraceableError, match="AssertionError: the function is traced anew"):
+            traced(f, [x])
 
 
 def test_parameters_are_named_as_those_of_the_function() -> None:
