@@ -206,6 +206,26 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[
     return by_function(found.calls)
 
 
+def test_a_call_that_raises_in_the_program_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A suite tells what is refused, too. Twenty of those leave room for one that is taken."""
+    lines = ("def inner(x):", "    if len(x) != 25: raise ValueError(x)", "    return 2 * x")
+    (tmp_path / "strictpkg.py").write_text(
+        "\n".join((*lines, "def outer(x):", "    try:", "        return inner(x)"))
+        + "\n    except ValueError:\n        return -x\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    program = "import strictpkg, torch\nfor n in range(1, 26): strictpkg.outer(torch.ones(n))"
+    with recording_package("strictpkg", pickles=False) as found:
+        exec(program, {"__name__": "program"})
+    (inner,) = [call for call in found.calls if call.function == "strictpkg.inner"]
+    assert [a.array.shape for a in inner.differentiated() if a.array is not None] == [(25,)]
+    assert sum(call.function == "strictpkg.outer" for call in found.calls) == 12
+    assert dict(found.skipped) == {"the call raised, or returned None": 24}
+
+
 def turned(function: str, package: dict[str, tuple[Call, ...]]) -> Any:
     row = Function((function,), "f(...)", DIFFERENTIABLE, "torch")
     turn = Turn("torch", row, 0, 0, 3, package[function], modes=(("rev",), ("fwd",)), shrink=True)
