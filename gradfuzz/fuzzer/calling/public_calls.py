@@ -27,6 +27,9 @@ _PRIVATE = re.compile(r"\._|\.tests?\b|_test\b|\.conftest\b|\.test_")
 _SPECIAL = ("__call__", "__matmul__", "__add__", "__sub__", "__mul__", "__truediv__", "__neg__")
 """The methods with two underscores that are told of."""
 
+PROTOCOL = frozenset(["tree_flatten", "tree_unflatten", "extra_repr", "setup", "backward", "setup_context"])
+"""Methods that a library calls, and no person."""
+
 _OBJECTS = 2000
 """The latest objects of a package of which it is remembered what they were made of."""
 
@@ -117,7 +120,7 @@ class Package:
             if base.__module__.partition(".")[0] != top:
                 continue
             for attribute in vars(base):
-                if attribute.startswith("_") and attribute not in _SPECIAL:
+                if (attribute.startswith("_") and attribute not in _SPECIAL) or attribute in PROTOCOL:
                     continue
                 static = inspect.getattr_static(base, attribute)
                 if isinstance(static, (property, classmethod, staticmethod, type)):

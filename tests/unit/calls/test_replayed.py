@@ -122,6 +122,10 @@ class Scaled:
     def wrong(self, x):
         return _Wrong.apply(self.factor * x)
 
+    def extra_repr(self, x):
+        """Torch calls it, and no person."""
+        return x
+
 
 class Closed:
     def __init__(self, factor, *, power=1):
@@ -176,6 +180,7 @@ x = torch.tensor([0.5, -1.0], dtype=torch.float64)
 scaled = Scaled(torch.tensor(2.0, dtype=torch.float64))
 scaled.right(x)
 scaled.wrong(x)
+scaled.extra_repr(x)
 scaledpkg.Closed(torch.tensor(2.0, dtype=torch.float64), power=2).right(x)
 scaledpkg.halved(scaledpkg.Solver(3), x)
 scaledpkg.quartered(torch.linspace(0.5, 1.0, 80, dtype=torch.float64), x[0])
