@@ -173,7 +173,7 @@ def test_a_suite_whose_warnings_are_errors_is_recorded(tmp_path: Path) -> None:
     """pytest warns of plugins that were imported before it could rewrite them."""
     (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n", encoding="utf-8")
     (tmp_path / "test_sine.py").write_text(
-        "import autograd.numpy as anp\n\n\ndef test_sine():\n    assert anp.sin(anp.array([0.0]))[0] == 0.0\n",
+        "import autograd.numpy as anp\n\n\ndef test_sine():\n    assert not anp.sin(anp.zeros(1))\n",
         encoding="utf-8",
     )
     command = [sys.executable, "-m", "gradfuzz", "record", "--library", "autograd", "-m", "pytest", "-q"]
