@@ -211,13 +211,16 @@ def with_recorded(
     target: str, functions: list[Function], recorded: Mapping[str, tuple[Call, ...]]
 ) -> list[Function]:
     """The functions of a package, and those of its classes' methods of which there are recorded calls. What
-    was left out and is called, or is a class of which a call holds an object, has a row as the others.
+    was left out and is called, or is a class of which a call holds an object, has a row as the others; a
+    class without methods is a record, which computes nothing.
     """
     own = {name: calls for name, calls in recorded.items() if name.startswith(f"{target}.")}
+    owners = {name.rpartition(".")[0] for row in functions for name in row.names}
     rows = []
     for row in functions:
         calls = next((own.pop(name) for name in row.names if name in own), ())
-        is_asked = row.outcome != DIFFERENTIABLE and calls
+        is_record = row.why.startswith("a class") and owners.isdisjoint(row.names)
+        is_asked = row.outcome != DIFFERENTIABLE and calls and not is_record
         rows.append(replace(row, outcome=DIFFERENTIABLE, why=calls[0].library) if is_asked else row)
     last = {name: name.removeprefix(f"{target}.") for name in own}
     added = [Function((n,), f"{last[n]}(...)", DIFFERENTIABLE, own[n][0].library) for n in own]

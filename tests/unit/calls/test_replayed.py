@@ -302,8 +302,17 @@ def test_a_class_none_of_whose_methods_is_called_has_the_calls_that_hold_an_obje
 
 
 def test_recorded_methods_are_rows_of_a_package(package: dict[str, tuple[Call, ...]]) -> None:
-    listed = [Function(("scaledpkg.applied",), "applied(f, x)", "left out", "no annotation")]
-    rows = with_recorded("scaledpkg", listed, package)
-    assert [(r.names[0], r.outcome, r.why) for r in rows] == [
-        (f"scaledpkg.{name}", DIFFERENTIABLE, "torch") for name in ("applied", *NAMES)
+    """`Solver` has no methods, so it is a record."""
+    told = "a class, whose 0 methods are called"
+    listed = [
+        Function(("scaledpkg.applied",), "applied(f, x)", "left out", "no annotation"),
+        Function(("scaledpkg.Solver",), "Solver(steps)", "left out", told),
     ]
+    rows = with_recorded("scaledpkg", listed, package)
+    assert [(r.names[0], r.outcome, r.why) for r in rows if r.names[0] != "scaledpkg.Solver"] == [
+        (f"scaledpkg.{name}", DIFFERENTIABLE, "torch") for name in ("applied", *NAMES[1:])
+    ]
+    assert listed[1] in rows
+    with_method = [*listed, Function(("scaledpkg.Solver.run",), "run(x)", "left out", told)]
+    asked = {r.names[0] for r in with_recorded("scaledpkg", with_method, package) if r.why == "torch"}
+    assert "scaledpkg.Solver" in asked
