@@ -19,8 +19,9 @@ from typing import Any
 from gradfuzz.fuzzer.sweep.functions import is_class
 
 NO_FLOATS = (
-    *("returns no array of floats", "no array of floats is among", "differentiates nothing that it returns"),
-    *("an abstract class", "an enumeration", "an exception", "returns bool", "returns int", "returns str"),
+    *("returns no array of floats", "no array of floats is among", "no derivative of anything"),
+    *("abstract, so there are", "an enumeration", "an exception", "returns bool", "returns int"),
+    "returns str",
     "neither its annotations nor its code nor its package name",
 )
 """Why something that can be called has no derivative, in the words of its row. Of what names no library the

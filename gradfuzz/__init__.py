@@ -7,6 +7,8 @@
 Importing it costs nothing. Each name and each package (`gradfuzz.programs`, `gradfuzz.engine`,
 `gradfuzz.strategies`, `gradfuzz.oracles`, `gradfuzz.fuzzer`, `gradfuzz.reports`, `gradfuzz.testing`) is
 loaded when it is first used.
+
+PYTEST_DONT_REWRITE: `gradfuzz record -m pytest` imports it before pytest does, which is no fault.
 """
 
 from __future__ import annotations

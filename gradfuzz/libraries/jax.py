@@ -431,11 +431,17 @@ class JaxLibrary(Library):
             return "treedef", [jax.tree.unflatten(value, range(value.num_leaves))]
         if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
             return "key", [np.asarray(jax.random.key_data(value)), str(jax.random.key_impl(value))]
+        if _is_bound(value):
+            mutable = value.scope.mutable
+            return "bound", [*value.unbind(), _rngs(value), mutable if isinstance(mutable, bool) else True]
         return None
 
     def rebuilt(self, kind: str, parts: Sequence[Any]) -> Any:
         if kind == "treedef":
             return jax.tree.structure(parts[0])
+        if kind == "bound":
+            free, variables, rngs, mutable = parts
+            return sys.modules["flax.linen"].Module.bind(free, variables, rngs=rngs, mutable=mutable)
         return jax.random.wrap_key_data(parts[0], impl=parts[1])
 
     def dtype(self, name: str) -> Any:
@@ -626,16 +632,26 @@ def _of_nnx(module: Any) -> Opened | None:
     return Opened(state, learned, made)
 
 
+def _is_bound(value: Any) -> bool:
+    """Whether it is a module of Flax's linen that is bound to its variables."""
+    linen = sys.modules.get("flax.linen")
+    return linen is not None and isinstance(value, linen.Module) and value.scope is not None
+
+
+def _rngs(module: Any) -> dict[str, Any]:
+    """The keys of the random numbers of a bound module."""
+    return {name: rng.as_jax_rng() for name, rng in module.scope.rngs.items()}
+
+
 def _of_linen(module: Any) -> Opened | None:
     """A module of Flax's linen that is bound to its variables, of which it is differentiated by "params"."""
-    linen = sys.modules.get("flax.linen")
-    if linen is None or not isinstance(module, linen.Module) or module.scope is None:
+    if not _is_bound(module):
         return None
     free, variables = module.unbind()
     found, form = jax.tree_util.tree_flatten_with_path(variables)
     names = [_dotted(keys) for keys, _ in found]
     learned = [name.startswith("params.") for name in names]
-    rngs = {name: rng.as_jax_rng() for name, rng in module.scope.rngs.items()}
+    rngs = _rngs(module)
 
     def made(new: Sequence[Any]) -> Callable[..., Any]:
         given = jax.tree_util.tree_unflatten(form, new)

@@ -85,6 +85,7 @@ _WAYS = (
     AskedWay(
         "torch.vmap(torch.func.grad)",
         "[x[0] for x in torch.vmap(torch.func.grad(g, argnums))(*map(doubled, xs))]",
+        refusals=("doesn't match the broadcast shape",),  # rows that are written into what is no row
     ),
     AskedWay("autograd.forward_ad", "each(lambda *vs: dual_slope(g, xs, vs), xs)", ("fwd",)),
     AskedWay("torch.func.jvp", "each(lambda *vs: torch.func.jvp(g, xs, vs)[1], xs)", ("fwd",)),

@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-Note = Callable[[str, Any, Mapping[str, Any]], None]
+Note = Callable[[str, Any, Mapping[str, Any]], object]
 """What is told of a call: the public name of the function, and its arguments."""
 
 

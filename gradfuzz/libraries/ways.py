@@ -26,6 +26,8 @@ class AskedWay:
     """The function of the library's module that is the gradient inside of it, in higher order."""
     slow: bool = False
     """Whether it takes seconds and a C++ compiler: it is asked by its name alone, and in no sweep."""
+    refusals: tuple[str, ...] = ()
+    """What a message contains by which the library says that it does not do this in this way."""
 
     def takes(self, modes: Sequence[Mode]) -> bool:
         """Whether it asks for a derivative of these modes: it is asked for the last of them. Inductor, which

@@ -115,7 +115,7 @@ def _judged(
                 continue  # it is measured on the first derivative
             for factor in (f for f in factors if f == 1.0 or inquiry.ends(f)):
                 one = _asked(inquiry, steps, factor)
-                if _is_refused(one.case, library, inquiry.oracle.failure):
+                if _is_refused(call, one.case, library, inquiry.oracle.failure):
                     lacks[steps] = one.case.message
                     failed.update(steps if len(steps) == 1 else ())
                     continue
@@ -222,10 +222,11 @@ def _has_second(one: Judged) -> bool:
     return not (case.verdict.is_wrong or case.verdict is Verdict.CONVENTION or case.reason in _NO_DERIVATIVE)
 
 
-def _is_refused(case: CheckResult, library: Library, error: Exception | None) -> bool:
+def _is_refused(call: Call, case: CheckResult, library: Library, error: Exception | None) -> bool:
     """Whether the library says that it does not have the derivative; `error` was raised last."""
     if case.verdict is Verdict.CRASHED:
-        return library.refuses(case.message, error)
+        own = library.way(call.way).refusals if call.way else ()
+        return library.refuses(case.message, error) or any(words in case.message for words in own)
     return case.verdict is Verdict.UNSUPPORTED
 
 

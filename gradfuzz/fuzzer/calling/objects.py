@@ -6,6 +6,7 @@ it is read: `Argument.made` says what its items become.
     tuple, dict, set, frozenset    the items; of a dict key, value, key, value
     slice, treedef, key            a slice; the structure of a pytree like the item; JAX's key of its data
     method                         the method of the first item that the second one names
+    bound                          a module of Flax's linen, its variables, its keys, and what it may change
     functools.partial              of a function, a tuple of arguments, a dict of keywords
     package.Class                  an object of the class with these fields, set without a call of `__init__`
     package.Class()                what the class makes of these arguments, where they hold arrays of floats,
@@ -240,6 +241,7 @@ _UNNAMED = (
     "method",
     "treedef",
     "key",
+    "bound",
     "functools.partial",
 )
 
@@ -349,7 +351,7 @@ def _assembled(argument: Argument, parts: list[Any], library: Library, home: str
         return parts
     if kind in _ASSEMBLED:
         return _ASSEMBLED[kind](parts)
-    if kind in ("treedef", "key"):
+    if kind in ("treedef", "key", "bound"):
         return library.rebuilt(kind, parts)
     cls: Any = functools.partial if kind == "functools.partial" else named(kind.removesuffix("()"), home)
     if argument.is_called:
@@ -430,10 +432,8 @@ def check_trust(call: Call) -> None:
         head, _, rest = (argument.literal or "").partition(":")
         if head == "pickle":
             _trusted("a pickled function")
-        kinds = (None, *_ASSEMBLED, "treedef", "key", "functools.partial")
-        for name in ((rest,) if head == "name" else ()) + (
-            (argument.made,) if argument.made not in kinds else ()
-        ):
+        made_of = argument.made if argument.made not in _UNNAMED else None
+        for name in (rest if head == "name" else None, made_of):
             if name is not None and not _is_followed(name, call.function):
                 _trusted(name)
 

@@ -42,6 +42,7 @@ from gradfuzz.adapters.catalogue import (
     resolved,
     signature,
 )
+from gradfuzz.fuzzer.calling.public_calls import PROTOCOL
 from gradfuzz.libraries.detect import library_of
 from gradfuzz.libraries.library import CALLED
 from gradfuzz.oracles.catalogues import made
@@ -49,9 +50,6 @@ from gradfuzz.oracles.catalogues import made
 _KEYS = ("key", "rng", "rng_key", "prng_key", "PRNGKeyArray")
 _KEY = "jax.random.PRNGKey(seed=int)"
 """Parameters that take a key of JAX's random numbers, and how one is made."""
-
-_PROTOCOL = frozenset(["tree_flatten", "tree_unflatten", "extra_repr", "setup", "backward", "setup_context"])
-"""Methods that a library calls, and no person."""
 
 _MOST_CLASSES = 6
 """Classes of which an argument may be an object, where a function takes one of an abstract class."""
@@ -159,7 +157,7 @@ class _Package:
         for name in dir(cls):
             static = inspect.getattr_static(cls, name, None)
             home = next((base for base in cls.__mro__ if name in vars(base)), cls)
-            if (name.startswith("_") and name != "__call__") or name in _PROTOCOL:
+            if (name.startswith("_") and name != "__call__") or name in PROTOCOL:
                 continue
             if isinstance(static, (type, property)) or not callable(getattr(cls, name, None)):
                 continue

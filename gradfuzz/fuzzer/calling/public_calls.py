@@ -14,17 +14,21 @@ import sys
 import threading
 import types
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from gradfuzz.errors import UsageError
-from gradfuzz.libraries.watching import Note, patched
+from gradfuzz.fuzzer.results.call import Call
+from gradfuzz.libraries.watching import patched
 
 _PRIVATE = re.compile(r"\._|\.tests?\b|_test\b|\.conftest\b|\.test_")
 """In the names of modules that are not public."""
 
 _SPECIAL = ("__call__", "__matmul__", "__add__", "__sub__", "__mul__", "__truediv__", "__neg__")
 """The methods with two underscores that are told of."""
+
+PROTOCOL = frozenset(["tree_flatten", "tree_unflatten", "extra_repr", "setup", "backward", "setup_context"])
+"""Methods that a library calls, and no person."""
 
 _OBJECTS = 2000
 """The latest objects of a package of which it is remembered what they were made of."""
@@ -116,7 +120,7 @@ class Package:
             if base.__module__.partition(".")[0] != top:
                 continue
             for attribute in vars(base):
-                if attribute.startswith("_") and attribute not in _SPECIAL:
+                if (attribute.startswith("_") and attribute not in _SPECIAL) or attribute in PROTOCOL:
                     continue
                 static = inspect.getattr_static(base, attribute)
                 if isinstance(static, (property, classmethod, staticmethod, type)):
@@ -172,19 +176,32 @@ def _inner(value: Any) -> Any:
 
 
 @contextlib.contextmanager
-def told(package: Package, note: Note) -> Iterator[None]:
-    """As long as it is open, `note` is told of every call of the package."""
+def told(
+    package: Package,
+    note: Callable[[str, Iterable[Any], Mapping[str, Any]], Call | None],
+    take_back: Callable[[Call], None],
+) -> Iterator[None]:
+    """As long as it is open, `note` is told of every call of the package as it begins, and `take_back` of a
+    call that was noted and raised, or returned None.
+    """
     done: set[str] = set()
     others = package.others
+    running: dict[types.FrameType, Call] = {}
 
-    def profile(frame: types.FrameType, event: str, _: Any) -> None:
+    def profile(frame: types.FrameType, event: str, returned: Any) -> None:
+        if event == "return" and running:
+            call = running.pop(frame, None)
+            if call is not None and returned is None:
+                take_back(call)
         if event != "call" or frame.f_code in others:  # most calls end here
             return
         if package.is_told(frame):
             package.keep_object(frame)
             found = package.name_of(frame)
             if found is not None:
-                note(found[0], *_given(frame, found[1]))
+                call = note(found[0], *_given(frame, found[1]))
+                if call is not None:
+                    running[frame] = call
             if new := [name for name in package.compiled if name not in done]:
                 done.update(new)
                 stack.enter_context(patched(note, new))

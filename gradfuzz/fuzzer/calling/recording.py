@@ -65,10 +65,10 @@ class Recording:
         self._kept: Counter[str] = Counter()
         self._inside = False
 
-    def note(self, name: str, args: Iterable[Any], kwargs: Mapping[str, Any]) -> None:
-        """Notes a call of the function with this public name."""
+    def note(self, name: str, args: Iterable[Any], kwargs: Mapping[str, Any]) -> Call | None:
+        """Notes a call of the function with this public name. Returns it where it is kept."""
         if self._inside or self._is_enough(name):  # of the library's own
-            return
+            return None
         self._inside = True
         try:
             call = self._call(name, list(args), kwargs)
@@ -81,6 +81,7 @@ class Recording:
                 self._known |= {kind, classes}
                 self._kept[name] += 1
                 self.calls.append(call)
+                return call
         except NotData as reason:
             self.skipped[str(reason)] += 1
             self._seen[name] += _IN_VAIN if str(reason) == TOO_MANY else 0
@@ -88,6 +89,14 @@ class Recording:
             self.skipped[f"reading the arguments raised {type(error).__name__}"] += 1
         finally:
             self._inside = False
+        return None
+
+    def take_back(self, call: Call) -> None:
+        """Forgets a call that came to nothing, so that one like it is kept."""
+        self.calls = [one for one in self.calls if one is not call]
+        self._known.discard((call.function, tuple(map(_kind, call.arguments))))
+        self._kept[call.function] -= 1
+        self.skipped["the call raised, or returned None"] += 1
 
     def _is_enough(self, name: str) -> bool:
         self._seen[name] += 1
@@ -146,7 +155,7 @@ def recording_package(name: str, *, pickles: bool) -> Iterator[Recording]:
     """Notes the calls of the public functions of a package, and of the methods of its classes."""
     package = Package(name)
     found = Recording(None, package, pickles=pickles)
-    with told(package, found.note):
+    with told(package, found.note, found.take_back):
         yield found
 
 
@@ -202,13 +211,16 @@ def with_recorded(
     target: str, functions: list[Function], recorded: Mapping[str, tuple[Call, ...]]
 ) -> list[Function]:
     """The functions of a package, and those of its classes' methods of which there are recorded calls. What
-    was left out and is called, or is a class of which a call holds an object, has a row as the others.
+    was left out and is called, or is a class of which a call holds an object, has a row as the others; a
+    class without methods is a record, which computes nothing.
     """
     own = {name: calls for name, calls in recorded.items() if name.startswith(f"{target}.")}
+    owners = {name.rpartition(".")[0] for row in functions for name in row.names}
     rows = []
     for row in functions:
         calls = next((own.pop(name) for name in row.names if name in own), ())
-        is_asked = row.outcome != DIFFERENTIABLE and calls
+        is_record = row.why.startswith("a class") and owners.isdisjoint(row.names)
+        is_asked = row.outcome != DIFFERENTIABLE and calls and not is_record
         rows.append(replace(row, outcome=DIFFERENTIABLE, why=calls[0].library) if is_asked else row)
     last = {name: name.removeprefix(f"{target}.") for name in own}
     added = [Function((n,), f"{last[n]}(...)", DIFFERENTIABLE, own[n][0].library) for n in own]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -106,3 +107,64 @@ def test_the_script_of_a_line_at_a_kink_moves_along_it(tmp_path: Path, mode: str
     (found,) = judged(call, [(mode,)]).verdicts
     done = run_script(script(call, found.case, "clamp"), tmp_path)
     assert (found.case.verdict is Verdict.DISAGREE) is (done.returncode == 1), done.stdout + done.stderr
+
+
+SHIFTING = '''
+"""Adds in place, as `EinMix` of einops does, with a right gradient, a wrong one, and one that raises."""
+import torch
+
+
+class _Off(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x.clone()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def backward(ctx, g):
+        return 1.5 * g
+
+
+class _Raises(_Off):
+    @staticmethod
+    def backward(ctx, g):
+        return torch.zeros(1).add_(torch.ones(2))
+
+
+def shifted(x, shift):
+    y = x.clone()
+    y += shift
+    return y
+
+
+def wrong(x, shift):
+    return shifted(_Off.apply(x), shift)
+
+
+def raising(x, shift):
+    return shifted(_Raises.apply(x), shift)
+'''
+
+
+def test_what_is_written_into_by_several_rows_is_refused_by_vmap_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong gradient is found by this way, too, and what raises in the usual way."""
+    (tmp_path / "shifting_pack.py").write_text(SHIFTING, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    x, shift = Argument(array=np.ones(2)), Argument(array=np.full(2, 0.25))
+    constant, mapped = replace(x, constant=True), "torch.vmap(torch.func.grad)"
+
+    def of(name: str, *arguments: Argument, way: str = "") -> Judgement:
+        return judged(Call("torch", f"shifting_pack.{name}", arguments, way=way), [("rev",)])
+
+    assert "broadcast shape" in of("shifted", constant, shift, way=mapped).lacks["rev",]
+    for way in ("", mapped):
+        assert [one.case.verdict for one in of("shifted", x, shift, way=way).verdicts] == [Verdict.AGREE]
+        assert [one.case.verdict for one in of("wrong", x, shift, way=way).verdicts] == [Verdict.DISAGREE]
+    assert [one.case.verdict for one in of("raising", x, shift).verdicts] == [Verdict.CRASHED]

@@ -17,6 +17,7 @@ from gradfuzz.errors import UsageError
 from gradfuzz.fuzzer.calling import objects
 from gradfuzz.fuzzer.calling.objects import ArgumentWriter, NotData, built
 from gradfuzz.fuzzer.calling.public_calls import Package
+from gradfuzz.fuzzer.findings.calls.code import expression
 from gradfuzz.fuzzer.results.call import Argument, Call
 from gradfuzz.fuzzer.results.codec import decode, encode
 from gradfuzz.libraries.detect import library_named
@@ -66,6 +67,24 @@ def test_the_structure_of_a_pytree_and_a_key_come_again() -> None:
     assert again(tree, "jax") == tree
     key = jax.random.key(7)
     assert jax.random.key_data(again(key, "jax")).tolist() == jax.random.key_data(key).tolist()
+
+
+def test_a_module_of_flax_that_is_bound_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its value is that by hand. What makes its first weights has no name, so it is pickled."""
+    linen = pytest.importorskip("flax.linen")
+    pytest.importorskip("cloudpickle", reason="functions without a name are pickled by cloudpickle")
+    monkeypatch.setenv(objects.TRUST, "1")
+    x, weight = np.array([0.5, -1.0]), np.array([[2.0], [3.0]])
+    bound = linen.Sequential([linen.Dense(1), linen.tanh]).bind(
+        {"params": {"layers_0": {"kernel": jax.numpy.asarray(weight), "bias": jax.numpy.ones(1)}}},
+        rngs={"dropout": jax.random.key(3)},
+    )
+    found = again(bound, "jax", "flax.linen.f", pickles=True)
+    assert np.allclose(found(x), np.tanh(x @ weight + 1.0), rtol=1e-6)
+    assert jax.random.key_data(found.scope.rngs["dropout"].as_jax_rng()).tolist() == [0, 3]
+    written = ArgumentWriter(library_named("jax"), entries=64, pickles=True).argument("", bound)
+    text = expression(Call("jax", "flax.linen.f", (written,)))
+    assert ").bind({'params': {" in text
 
 
 def test_a_partial_and_a_method_come_again() -> None:

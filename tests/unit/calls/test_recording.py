@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import autograd.numpy as anp
@@ -165,6 +167,19 @@ def test_what_stands_behind_a_module_belongs_to_it(tmp_path: Path, monkeypatch: 
     monkeypatch.syspath_prepend(str(tmp_path))
     shown = CliRunner().invoke(main, ["record", "--package", "json", "-m", "shown", "-o", "a", "--pickle"])
     assert shown.stdout == "['-o', 'a', '--pickle']\n"
+
+
+def test_a_suite_whose_warnings_are_errors_is_recorded(tmp_path: Path) -> None:
+    """pytest warns of plugins that were imported before it could rewrite them."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n", encoding="utf-8")
+    (tmp_path / "test_sine.py").write_text(
+        "import autograd.numpy as anp\n\n\ndef test_sine():\n    assert not anp.sin(anp.zeros(1))\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "gradfuzz", "record", "--library", "autograd", "-m", "pytest", "-q"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Recorded 1 call of 1 function" in done.stderr
 
 
 def test_a_file_that_would_run_something_is_refused(tmp_path: Path) -> None:

@@ -122,6 +122,10 @@ class Scaled:
     def wrong(self, x):
         return _Wrong.apply(self.factor * x)
 
+    def extra_repr(self, x):
+        """Torch calls it, and no person."""
+        return x
+
 
 class Closed:
     def __init__(self, factor, *, power=1):
@@ -176,6 +180,7 @@ x = torch.tensor([0.5, -1.0], dtype=torch.float64)
 scaled = Scaled(torch.tensor(2.0, dtype=torch.float64))
 scaled.right(x)
 scaled.wrong(x)
+scaled.extra_repr(x)
 scaledpkg.Closed(torch.tensor(2.0, dtype=torch.float64), power=2).right(x)
 scaledpkg.halved(scaledpkg.Solver(3), x)
 scaledpkg.quartered(torch.linspace(0.5, 1.0, 80, dtype=torch.float64), x[0])
@@ -204,6 +209,26 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[
         exec(PROGRAM, {"__name__": "program"})
     assert not found.skipped
     return by_function(found.calls)
+
+
+def test_a_call_that_raises_in_the_program_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A suite tells what is refused, too. Twenty of those leave room for one that is taken."""
+    lines = ("def inner(x):", "    if len(x) != 25: raise ValueError(x)", "    return 2 * x")
+    (tmp_path / "strictpkg.py").write_text(
+        "\n".join((*lines, "def outer(x):", "    try:", "        return inner(x)"))
+        + "\n    except ValueError:\n        return -x\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    program = "import strictpkg, torch\nfor n in range(1, 26): strictpkg.outer(torch.ones(n))"
+    with recording_package("strictpkg", pickles=False) as found:
+        exec(program, {"__name__": "program"})
+    (inner,) = [call for call in found.calls if call.function == "strictpkg.inner"]
+    assert [a.array.shape for a in inner.differentiated() if a.array is not None] == [(25,)]
+    assert sum(call.function == "strictpkg.outer" for call in found.calls) == 12
+    assert dict(found.skipped) == {"the call raised, or returned None": 24}
 
 
 def turned(function: str, package: dict[str, tuple[Call, ...]]) -> Any:
@@ -277,8 +302,17 @@ def test_a_class_none_of_whose_methods_is_called_has_the_calls_that_hold_an_obje
 
 
 def test_recorded_methods_are_rows_of_a_package(package: dict[str, tuple[Call, ...]]) -> None:
-    listed = [Function(("scaledpkg.applied",), "applied(f, x)", "left out", "no annotation")]
-    rows = with_recorded("scaledpkg", listed, package)
-    assert [(r.names[0], r.outcome, r.why) for r in rows] == [
-        (f"scaledpkg.{name}", DIFFERENTIABLE, "torch") for name in ("applied", *NAMES)
+    """`Solver` has no methods, so it is a record."""
+    told = "a class, whose 0 methods are called"
+    listed = [
+        Function(("scaledpkg.applied",), "applied(f, x)", "left out", "no annotation"),
+        Function(("scaledpkg.Solver",), "Solver(steps)", "left out", told),
     ]
+    rows = with_recorded("scaledpkg", listed, package)
+    assert [(r.names[0], r.outcome, r.why) for r in rows if r.names[0] != "scaledpkg.Solver"] == [
+        (f"scaledpkg.{name}", DIFFERENTIABLE, "torch") for name in ("applied", *NAMES[1:])
+    ]
+    assert listed[1] in rows
+    with_method = [*listed, Function(("scaledpkg.Solver.run",), "run(x)", "left out", told)]
+    asked = {r.names[0] for r in with_recorded("scaledpkg", with_method, package) if r.why == "torch"}
+    assert "scaledpkg.Solver" in asked

@@ -92,6 +92,8 @@ def _assembled(argument: Argument, parts: list[str]) -> str:
         return f"getattr({listed})"
     if kind == "key":
         return f"jax.random.wrap_key_data({parts[0]}, impl={parts[1]})"
+    if kind == "bound":
+        return f"{parts[0]}.bind({parts[1]}, rngs={parts[2]}, mutable={parts[3]})"
     if kind == "functools.partial" or str(kind).endswith(".Partial"):
         return f"{kind}({parts[0]}, *{parts[1]}, **{parts[2]})"
     fields = zip(argument.items or (), parts, strict=True)
