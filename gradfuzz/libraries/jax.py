@@ -516,6 +516,11 @@ class JaxLibrary(Library):
 
         return held(call, xs, holding)
 
+    def by_quantiles(self, call: ArrayFunction, xs: Sequence[Any], holding: Sequence[Any]) -> Sequence[Any]:
+        from gradfuzz.tracing.jax.held import GAMMA, held
+
+        return held(call, xs, holding, GAMMA)
+
     def finds_roots(self, call: ArrayFunction, arrays: Sequence[Any]) -> bool:
         """By lax.custom_root, whose function is no larger at the root than it changes a little beside it."""
         plain, found = jax.lax.custom_root, list[bool]()

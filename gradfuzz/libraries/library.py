@@ -115,6 +115,8 @@ class Library(abc.ABC):
     """The functions of the library's module that these call."""
     twice = ""
     """The way that asks for a gradient twice over one graph, as `derivative_twice`; "" without one."""
+    draws_to = 0.0
+    """How exact it is about draws that it differentiates, as a share: `by_quantiles`."""
     roundoff = 0.0
     """What the values of some of its functions are known to be off, relative to their size, in float64."""
     forms: Forms
@@ -384,6 +386,12 @@ class Library(abc.ABC):
         at `holding`. `UntraceableError` where they cannot be held.
         """
         raise UntraceableError(f"gradfuzz cannot hold a value constant that a function of {self.name} stops")
+
+    def by_quantiles(self, call: ArrayFunction, xs: Sequence[Any], holding: Sequence[Any]) -> Sequence[Any]:
+        """The outputs of a function at `xs`, where its draws from distributions that move are the quantiles
+        that they are at `holding`. `UntraceableError` where it makes no such draws.
+        """
+        raise UntraceableError(f"gradfuzz knows no draws of {self.name} that are differentiated")
 
     def finds_roots(self, call: ArrayFunction, arrays: Sequence[Any]) -> bool:
         """Whether a function finds roots whose derivative it says by itself, and each is one to almost all of

@@ -292,6 +292,11 @@ class Inquiry:
                 program = self._recorded(outputs)
             self.stopped = self.stopped or ("" if self.held else words)
             self.held = "" if self.stopped else words
+        if program is None and not self.stopped:
+            drawn = self._exact.by_quantiles()
+            with contextlib.suppress(Exception):  # it makes no such draws, or it raises
+                drawn.values([i.value for i in drawn.inputs])
+                self._exact, self.accuracy = drawn, max(self.accuracy, drawn.framework.draws_to)
         return program
 
     def _recorded(self, outputs: Sequence[Array]) -> Program | None:
@@ -343,7 +348,7 @@ class Inquiry:
         self._local = self._local or self._differs(program, points)
         if self._local and self._differs(program, [self._point(program), *self._beside(program)]):
             raise UntraceableError(self._local)
-        self._unseen = self._unseen and bool(self._local)
+        self._unseen = (self._unseen or self.subject.grad is not None) and bool(self._local)
 
     def _differs(self, program: Program, points: Sequence[Point]) -> str:
         """How a program differs from the function at these points; "" where it does not."""

@@ -84,7 +84,10 @@ class Subject:
     _mirrored: Mapping[int, float] = field(default_factory=dict)
     """The numbers of the inputs of which the Hermitian part is taken, with the sign of the transpose."""
     _holding: tuple[Array, ...] = ()
-    """The inputs at which the values are taken that the function hides from differentiation, if others."""
+    """The inputs at which the values are taken that the function hides from differentiation, if others, or
+    the quantiles of its draws.
+    """
+    _of_draws: bool = False
 
     def arguments(self, arrays: Sequence[Any]) -> list[Any]:
         """The arguments, built from the framework's real arrays, one per input."""
@@ -104,11 +107,16 @@ class Subject:
             return tuple(self._real(self.f(*self.arguments(arrays))))
         pairs = zip(self._holding, arrays, strict=True)
         holding = [self.framework.like(value, x) for value, x in pairs]
-        return tuple(self.framework.held(replace(self, _holding=()).call, arrays, holding))
+        hold = self.framework.by_quantiles if self._of_draws else self.framework.held
+        return tuple(hold(replace(self, _holding=()).call, arrays, holding))
 
     def held(self) -> Subject:
         """The function whose stopped values are constants: what they are at the inputs."""
         return replace(self, _holding=tuple(i.value for i in self.inputs)).ready()
+
+    def by_quantiles(self) -> Subject:
+        """The function whose draws are the quantiles that they are at the inputs."""
+        return replace(self.held(), _of_draws=True).ready().repeated()
 
     def _real(self, result: Any) -> list[Any]:
         """The real arrays of a result. `UsageError` where it holds anything but arrays and numbers: it is

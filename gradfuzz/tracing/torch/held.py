@@ -1,7 +1,8 @@
 """A function of Torch with what it stops held: it hides from autograd what it hides at other arguments.
 
 The function is run at those arguments first, and what `detach`, `.data` or an operation under `no_grad` give
-is kept in its order. Then it is run at the arguments, and is given what was kept.
+is kept in its order. Then it is run at the arguments, and is given what was kept. So it is of random numbers:
+of those whose distribution moves, the quantile is kept.
 """
 
 from __future__ import annotations
@@ -9,11 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from gradfuzz.errors import UntraceableError
+from gradfuzz.tracing.common import quantiles
+from gradfuzz.tracing.torch.steps import is_mutable, is_random, name_of
 from gradfuzz.tracing.torch.trace import hides, is_switch
+
+_QUANTILES = {"_standard_gamma": quantiles.of_gamma, "_sample_dirichlet": quantiles.of_dirichlet}
+"""Draws that Torch differentiates by the parameters of their distribution."""
 
 
 class _Hidden(TorchFunctionMode):
@@ -62,3 +70,40 @@ def held(call: Callable[..., Sequence[Any]], xs: Sequence[Any], holding: Sequenc
             "the function hides fewer values from autograd next to the point than at the point"
         )
     return results
+
+
+class _Drawn(TorchDispatchMode):
+    """Keeps what is drawn, and from which parameters, or gives what was `kept`."""
+
+    def __init__(self, kept: Sequence[Any] | None = None) -> None:
+        super().__init__()
+        self.found: list[tuple[str, Any, Any]] = []
+        self.kept = kept
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if not is_random(func):
+            return func(*args, **(kwargs or {}))
+        name, before = name_of(func), args[0].clone() if isinstance(args[0], torch.Tensor) else args[0]
+        if self.kept is None:
+            drawn = func(*args, **(kwargs or {}))
+            self.found.append((name, before, drawn.clone()))
+            return drawn
+        if len(self.found) == len(self.kept):
+            raise UntraceableError("the function draws more numbers next to the point than at the point")
+        _, parameters, drawn = kept = self.kept[len(self.found)]
+        self.found.append(kept)
+        if name in _QUANTILES:
+            numbers = (np.asarray(t.to(torch.float64)) for t in (drawn, parameters, before))
+            return torch.from_numpy(np.ascontiguousarray(_QUANTILES[name](*numbers))).to(drawn.dtype)
+        return args[0].copy_(drawn) if is_mutable(func) else drawn.clone()
+
+
+def by_quantiles(call: Callable[..., Sequence[Any]], xs: Sequence[Any], holding: Sequence[Any]) -> list[Any]:
+    """The outputs of `call` at `xs`, where its draws have the quantiles that they have at `holding`."""
+    with torch.no_grad():
+        with _Drawn() as first:
+            call(*holding)
+        if not any(name in _QUANTILES for name, *_ in first.found):
+            raise UntraceableError("the function draws from no distribution whose quantiles could be held")
+        with _Drawn(first.found):
+            return list(call(*xs))

@@ -249,7 +249,7 @@ def test_a_part_of_the_imaginary_part_is_not_enough() -> None:
     """Where one term keeps it and the other drops it, the differences decide."""
 
     def f(x):
-        return x * x + np.exp(np.real(x)) if x.real > -9.0 else x
+        return x * x + np.exp(np.real(x)) if float(x.real) > -9.0 else x
 
     exact = 2.0 * 0.5 + math.exp(0.5)
     measured = measure_gradient(f, 0.5, grad=lambda x: exact)

@@ -143,7 +143,7 @@ def test_a_slope_is_known_to_no_more_digits_than_the_framework_computes(
     """MLX computes erfinv near 0 by one coefficient for float32: its values have no steps that tell."""
 
     def line(x):
-        return np.sum((1.0 + error) * x if x[0].real > -1.0 else x)  # it cannot be traced
+        return np.sum((1.0 + error) * x if float(x[0].real) > -1.0 else x)  # it cannot be traced
 
     def measured():
         return measure_gradient(line, np.array([0.5, 1.25]), grad=lambda x: np.ones(2))
@@ -173,7 +173,7 @@ def test_a_constant_has_the_derivative_0(
     monkeypatch.setattr(NumpyLibrary, "roundoff", roundoff)
 
     def steps(x):
-        return np.sum(np.floor(x) if x[0].real > -1.0 else x)  # it cannot be traced
+        return np.sum(np.floor(x) if float(x[0].real) > -1.0 else x)  # it cannot be traced
 
     measured = measure_gradient(steps, np.array([0.5, 1.25]), grad=lambda x: np.full(2, given))
     assert measured.verdict is expected
@@ -250,7 +250,7 @@ def test_complex_steps_that_contradict_each_other_replace_no_good_difference() -
     """The imaginary part of what it returns for complex numbers is no derivative."""
 
     def softplus(x):
-        y = np.log1p(np.exp(np.real(x))) if x[0].real > 0.0 else 0.0 * x  # it cannot be traced
+        y = np.log1p(np.exp(np.real(x))) if float(x[0].real) > 0.0 else 0.0 * x  # it cannot be traced
         return np.sum(y + 1j * np.sqrt(np.imag(x)) if np.iscomplexobj(x) else y)
 
     x = np.array([0.5, -1.25])
@@ -262,7 +262,7 @@ def test_complex_steps_that_contradict_each_other_replace_no_good_difference() -
 @pytest.mark.parametrize("wrong", [False, True])
 def test_a_numpy_function_that_looks_at_its_dtype(wrong: bool) -> None:
     def parts(x):
-        y = np.sin(x) if x[0].real > 0.0 else np.cos(x)  # it cannot be traced
+        y = np.sin(x) if float(x[0].real) > 0.0 else np.cos(x)  # it cannot be traced
         return np.stack([y.real, y.imag], -1) if np.iscomplexobj(y) else y
 
     measured = measure_gradient(parts, X, grad=lambda x, c: c * (np.sin(x) if wrong else np.cos(x)))
@@ -298,7 +298,7 @@ def test_a_torch_function_that_looks_at_its_dtype(wrong: bool) -> None:
 def test_one_entry_of_many_that_is_no_number(wrong: float) -> None:
     """A hundred entries are judged along directions, of which NaN spoils each."""
     x = np.linspace(0.25, 1.5, 100)
-    sines = lambda x: np.sum(np.sin(x)) if x[0] > 0.0 else 0.0  # noqa: E731 - it cannot be traced
+    sines = lambda x: np.sum(np.sin(x)) if float(x[0].real) > 0.0 else 0.0  # noqa: E731 - it cannot be traced
     assert measure_gradient(sines, x, grad=np.cos).verdict is Verdict.AGREE
     off = np.where(np.arange(100) == 41, wrong, np.cos(x))
     found = measure_gradient(sines, x, grad=lambda x: off)
@@ -365,7 +365,7 @@ def test_a_first_derivative_of_few_digits_hides_a_second_one(
     extend = pytest.importorskip("autograd.extend")
     three = extend.primitive(lambda x: np.full_like(x, 3.0))
     extend.defvjp(three, lambda ans, x: lambda g: 1e-6 * g)
-    line = extend.primitive(lambda x: 3.0 * x if x[0] > -1.0 else x)  # it cannot be traced
+    line = extend.primitive(lambda x: 3.0 * x if float(x[0]) > -1.0 else x)  # it cannot be traced
     extend.defvjp(line, lambda ans, x: lambda g: g * three(x))
     monkeypatch.setattr(AutogradLibrary, "roundoff", roundoff)
     measured = measure_gradient(lambda x: anp.sum(line(x)), np.array([0.5, 1.25]), order=2, modes="rev")
