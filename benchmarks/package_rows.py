@@ -323,11 +323,8 @@ def ott() -> Rows:
         keys = {"solve_kwargs": {**unrolled, "threshold": 0.0}}
         return means.sinkhorn_divergence(pointcloud.PointCloud, x, y, epsilon=0.5, **keys)[0]
 
-    top = {
-        "topk": 2,
-        "epsilon": 0.3,
-        **unrolled,
-    }  # all of them sorted start with a loop that JAX cannot reverse
+    # With as many targets as inputs ott starts with a `while_loop`, which JAX cannot reverse.
+    top = {"topk": 2, "epsilon": 0.3, **unrolled}
     return {
         "Sinkhorn": (solved(**unrolled, use_danskin=False), POINTS, OTHERS),
         "Sinkhorn, Danskin": (solved(threshold=1e-12, max_iterations=4000), POINTS, OTHERS),
