@@ -92,9 +92,9 @@ def newton(at: Callable[[Any], Any]) -> Any:
 
 def bfgs(at: Callable[[Any], Any]) -> Any:
     optx, jnp = pytest.importorskip("optimistix"), pytest.importorskip("jax.numpy")
+    cosh = lambda y, a: jnp.sum(jnp.cosh(y - a))  # noqa: E731 - one, so that it is compiled once
 
     def f(a: Any, rtol: float = 1e-6) -> Any:
-        cosh = lambda y, a: jnp.sum(jnp.cosh(y - a))  # noqa: E731
         return optx.minimise(cosh, optx.BFGS(rtol=rtol, atol=rtol), jnp.zeros(3), at(a)).value
 
     return f
@@ -102,10 +102,11 @@ def bfgs(at: Callable[[Any], Any]) -> Any:
 
 def iterated(at: Callable[[Any], Any]) -> Any:
     optx, jnp = pytest.importorskip("optimistix"), pytest.importorskip("jax.numpy")
+    step = lambda y, a: 0.3 * jnp.cos(y * a)  # noqa: E731 - one, so that it is compiled once
 
     def f(a: Any, rtol: float = 1e-6) -> Any:
         solver = optx.FixedPointIteration(rtol=rtol, atol=rtol)
-        return optx.fixed_point(lambda y, a: 0.3 * jnp.cos(y * a), solver, jnp.zeros(3), at(a)).value
+        return optx.fixed_point(step, solver, jnp.zeros(3), at(a)).value
 
     return f
 
