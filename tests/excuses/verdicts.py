@@ -482,6 +482,8 @@ def nan_of_a_drowned_derivative() -> Planted:
     "fuzzer/tolerance/allowed.py _measured: inf",
     "fuzzer/tolerance/beyond_range.py: _MARGIN",
     "fuzzer/tolerance/beyond_range.py BeyondRangeNamespace._at_the_end: inf",
+    "fuzzer/tolerance/beyond_range.py BeyondRangeNamespace.divide: inf",
+    "fuzzer/tolerance/beyond_range.py BeyondRangeNamespace.divide: inf",
 )
 def an_entry_beyond_the_range() -> Planted:
     excused = judged(asked("sum(exp(x))", precision="float32", x=[95.0, 96.0]), times(2.0))
@@ -489,7 +491,9 @@ def an_entry_beyond_the_range() -> Planted:
     text = "y = softmax(where(x > 0.0, x, -3.4e38)); sum(y * y)"
     masked = asked(text, precision="float32", x=[1.0, 0.5, -1.0])
     wrong = Changed(lambda gradient, point: {"x": gradient["x"] * np.array([2.0, 1.0, 1.0])})
-    return Planted(excused, "normal range", (judged(mixed, wrong), judged(masked, wrong)))
+    decides = asked("y = 3e38 / x; where(y < 1.0, x, x * x)", precision="float32", x=1e-3)
+    found = judged(mixed, wrong), judged(masked, wrong), judged(decides, times(2.0))
+    return Planted(excused, "normal range", found)
 
 
 # References -------------------------------------------------------------------------------------------------

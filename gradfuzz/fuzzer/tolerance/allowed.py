@@ -302,6 +302,8 @@ def _beyond(
     """The tolerance where an intermediate leaves the range: infinite for the entries that depend on it."""
     try:
         return replace(_run(graph, question, [point], trip_limit, how, beyond=True)[0], message=why)
+    except UndecidedError as error:
+        return Tolerance(question.precision, _REASONS[UndecidedError], str(error))
     except (EvaluationError, FloatingPointError, OverflowError):
         return Tolerance(question.precision, Reason.RANGE, why)
 
@@ -333,7 +335,12 @@ def _run(
     made = functools.partial(arithmetic, question.precision, len(points), few=few, others=how.others)
     made = functools.partial(made, regrouped=how.regrouped)
     namespace = made(how.eps)
-    outputs = _evaluate(graph, question, points, namespace, trip_limit)
+    try:
+        outputs = _evaluate(graph, question, points, namespace, trip_limit)
+    except UndecidedError as error:
+        if isinstance(namespace, BeyondRangeNamespace) and namespace.lost:  # no number may be why
+            raise OutOfRangeError(str(error)) from error
+        raise
     met = namespace.met()
     least, most = _NORMAL[question.precision]
     measured = [_measured(outputs, k, namespace) for k in range(len(points))]

@@ -3,8 +3,9 @@
 A result below the normal numbers may be rounded to 0: its lanes stray by the smallest normal number. A result
 beyond the largest number, or one whose square a division needs and that has none, may be infinite in a
 target: its lanes are NaN. A number at the end of the range that is given, as what masks are made of, stays
-one of its sign when a smaller one is added, or becomes infinite: its lanes do. All spread to what depends on
-the result, and to nothing else. So the masked entries of a softmax do not hide the others.
+one of its sign when a smaller one is added, or when it is divided by one up to 1, or becomes infinite: its
+lanes do. All spread to what depends on the result, and to nothing else. So the masked entries of a softmax
+do not hide the others.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ class BeyondRangeNamespace(PerturbedNamespace):
         super().__init__(precision, points, eps, **how)
         form = FORMATS[precision]
         self._least, self._most = form.normal * MARGINS[precision], form.largest / _MARGIN
+        self.lost = False
+        """Whether lanes have no number, or strayed by the smallest one: what is undecided may be of that."""
         self._to_zero = form.normal / form.roundoff
         """The draws, which have the size of eps, times this stray by the smallest normal number."""
 
@@ -50,12 +53,14 @@ class BeyondRangeNamespace(PerturbedNamespace):
         """`x`, and where it is `small`, what rounding it to 0 changes."""
         if not np.any(small):
             return x
+        self.lost = True
         return np.where(small, x + (self._factors(self._product, x.shape) - 1.0) * self._to_zero, x)
 
     def _or_nothing(self, x: Array, nothing: Array, instead: Array | float = np.nan) -> Array:
         """`x`, and NaN, or what is `instead`, in the lanes that round where a target may have no number."""
         if not np.any(nothing):
             return x
+        self.lost = self.lost or bool(np.any(np.isnan(instead)))
         lanes = np.arange(self.width) % (self.width // self.points) > 0
         return np.where(nothing & lanes, instead, x)
 
@@ -100,6 +105,13 @@ class BeyondRangeNamespace(PerturbedNamespace):
         return self._underflowed(result, a, b) if has_lanes(a) else result
 
     def divide(self, a: Array, b: Array) -> Array:
+        larger = (np.abs(a) > self._most) & (np.abs(b) <= 1.0) & (has_lanes(a) and not is_complex(a))
+        if not np.any(larger):
+            return self._divided(a, b)
+        exact = np.where(larger, a / b, self._divided(np.where(larger, b, a), b))
+        return self._or_nothing(exact, larger, np.where(exact > 0.0, np.inf, -np.inf))
+
+    def _divided(self, a: Array, b: Array) -> Array:
         return self._underflowed(
             self._limited_by_seen(lambda: super(BeyondRangeNamespace, self).divide(a, b)), a
         )

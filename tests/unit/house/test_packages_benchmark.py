@@ -60,7 +60,7 @@ def test_the_page_counts() -> None:
     }
     page = text([right | {"other": True}, wrong | {"other": False}], {"lineax": "0.1", "flax": None})
     assert "- right verdict: 1 of 2 (50 %)" in page
-    assert "- traced, so that the truth is proved: 1 of 2 (50 %)" in page
+    assert "- right by the traced function, so that the truth is proved: 1 of 2 (50 %)" in page
     assert "- planted mistake found: 1 of 2 (50 %); passed: 1 of 2 (50 %)" in page
     assert "| lineax 0.1 | 2 | 1 | 1 | 0 | 1 | 1 | 1 | 3 | 1 | 1 |" in page
     assert "| flax | not installed |" in page

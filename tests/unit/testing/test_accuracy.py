@@ -239,6 +239,35 @@ def test_an_accuracy_is_to_be_had_where_a_number_inside_leaves_the_range(x: Any)
     assert not said(math.nan).right
 
 
+def test_the_largest_number_that_starts_a_loop_excuses_nothing() -> None:
+    """Divided by a tolerance it is infinite, and tells the loop alone that a first step is to be made."""
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+
+    def said(factor: float) -> Any:
+        def step(s: Any, a: Any) -> Any:
+            y, _ = s
+            change = (y + a * jnp.tanh(y) - 1.0) / (1.0 + a / jnp.cosh(y) ** 2)
+            return y - change, jnp.abs(change)
+
+        @jax.custom_vjp
+        def root(a: Any) -> Any:
+            start = jnp.zeros_like(a), jnp.full_like(a, jnp.finfo(a.dtype).max)
+            far = lambda s: jnp.max(s[1] / (1e-13 + 1e-13 * jnp.abs(s[0]))) > 1.0  # noqa: E731
+            return jax.lax.while_loop(far, lambda s: step(s, a), start)[0]
+
+        def pulled(kept: Any, g: Any) -> Any:
+            a, t = kept
+            return (-factor * g * t / (1.0 + a * (1.0 - t * t)),)
+
+        root.defvjp(lambda a: (root(a), (a, jnp.tanh(root(a)))), pulled)
+        return measure_gradient(root, A, modes="rev", framework="jax")
+
+    assert said(1.0).right
+    assert said(1.01).wrong
+    assert said(2.0).wrong
+
+
 @pytest.mark.parametrize("accuracy", [0.0, -1e-6, 1.0, 2, math.nan, math.inf, True, None.__class__, []])
 def test_what_is_no_share_is_an_error(accuracy: Any) -> None:
     with pytest.raises(UsageError, match="it is a share of the derivative, above 0 and below 1"):

@@ -90,6 +90,39 @@ def newton(at: Callable[[Any], Any]) -> Any:
     return f
 
 
+def bfgs(at: Callable[[Any], Any]) -> Any:
+    optx, jnp = pytest.importorskip("optimistix"), pytest.importorskip("jax.numpy")
+    cosh = lambda y, a: jnp.sum(jnp.cosh(y - a))  # noqa: E731 - one, so that it is compiled once
+
+    def f(a: Any, rtol: float = 1e-6) -> Any:
+        return optx.minimise(cosh, optx.BFGS(rtol=rtol, atol=rtol), jnp.zeros(3), at(a)).value
+
+    return f
+
+
+def iterated(at: Callable[[Any], Any]) -> Any:
+    optx, jnp = pytest.importorskip("optimistix"), pytest.importorskip("jax.numpy")
+    step = lambda y, a: 0.3 * jnp.cos(y * a)  # noqa: E731 - one, so that it is compiled once
+
+    def f(a: Any, rtol: float = 1e-6) -> Any:
+        solver = optx.FixedPointIteration(rtol=rtol, atol=rtol)
+        return optx.fixed_point(step, solver, jnp.zeros(3), at(a)).value
+
+    return f
+
+
+def implicit_euler(at: Callable[[Any], Any]) -> Any:
+    dfx, optx = pytest.importorskip("diffrax"), pytest.importorskip("optimistix")
+    jnp = pytest.importorskip("jax.numpy")
+    term = dfx.ODETerm(lambda t, y, a: jnp.sin(a * y) - t)
+
+    def f(a: Any, rtol: float = 1e-6) -> Any:
+        solver = dfx.ImplicitEuler(root_finder=optx.Newton(rtol=rtol, atol=rtol))
+        return dfx.diffeqsolve(term, solver, 0.0, 0.4, 0.1, jnp.asarray(B), args=at(a)).ys[0]
+
+    return f
+
+
 def tsit5(at: Callable[[Any], Any]) -> Any:
     dfx, jnp = pytest.importorskip("diffrax"), pytest.importorskip("jax.numpy")
     term = dfx.ODETerm(lambda t, y, a: jnp.sin(a * y) - t)
@@ -120,7 +153,10 @@ SOLVERS: dict[str, tuple[str, str, Callable[[Callable[[Any], Any]], Any]]] = {
     "lineax, CG": ("jax", "rtol", linear),
     "lineax, GMRES": ("jax", "rtol", lambda at: linear(at, "GMRES")),
     "optimistix, Newton": ("jax", "rtol", newton),
+    "optimistix, BFGS": ("jax", "rtol", bfgs),
+    "optimistix, FixedPointIteration": ("jax", "rtol", iterated),
     "diffrax, Tsit5": ("jax", "rtol", tsit5),
+    "diffrax, ImplicitEuler": ("jax", "rtol", implicit_euler),
     "ott, Sinkhorn": ("jax", "threshold", sinkhorn),
 }
 """The framework, the argument that is the tolerance, and the function."""
