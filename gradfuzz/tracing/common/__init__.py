@@ -9,6 +9,7 @@ fourier           Fourier transforms
 factors           factors of matrices as LAPACK stores them
 convolutions      convolutions
 incomplete        incomplete gamma and beta functions
+quantiles         draws as functions of the parameters of their distribution
 """
 
 from __future__ import annotations

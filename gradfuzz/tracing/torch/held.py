@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from gradfuzz.errors import UntraceableError
 from gradfuzz.tracing.common import quantiles
-from gradfuzz.tracing.torch.steps import is_mutable, is_random, name_of
+from gradfuzz.tracing.torch.steps import TorchDispatchMode, is_mutable, is_random, name_of
 from gradfuzz.tracing.torch.trace import hides, is_switch
 
 _QUANTILES = {"_standard_gamma": quantiles.of_gamma, "_sample_dirichlet": quantiles.of_dirichlet}
