@@ -198,6 +198,8 @@ class JaxprWalker(Walker):
         """The results of an equation that is an op, or several."""
         name = equation.primitive.name
         wanted = [self.type(v.aval, name) for v in equation.outvars]
+        for v in equation.invars:
+            _check_numbers(v.aval, name)
         operands = [c.operand for c in inputs]
         if name in OF_ORDERS and inputs[0].is_constant:
             operands[0] = np.asarray(inputs[0].known)
@@ -325,8 +327,7 @@ class JaxprWalker(Walker):
 
     def type(self, aval: Any, name: str) -> Type:
         """The type of a variable of a jaxpr; `UntraceableError` where programs have none."""
-        if is_key(aval):
-            raise UntraceableError(f"JAX's {name} draws random numbers, which a program cannot")
+        _check_numbers(aval, name)
         dtype = np.dtype(aval.dtype)
         if dtype.kind == "b":
             kind: DType = "bool"
@@ -347,6 +348,12 @@ class JaxprWalker(Walker):
                 f"JAX's {name} gives {dtype}, which wraps around; the ints of a program do not"
             )
         return Type(kind, tuple(aval.shape))
+
+
+def _check_numbers(aval: Any, name: str) -> None:
+    """`UntraceableError` where a variable is a key of random numbers."""
+    if is_key(aval):
+        raise UntraceableError(f"JAX's {name} draws random numbers, which a program cannot")
 
 
 def _is_own(equation: Any, operands: Sequence[Operand]) -> bool:
