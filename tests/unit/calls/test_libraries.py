@@ -361,10 +361,13 @@ def test_jax_is_estimated_by_numpy(dtype: str) -> None:
     assert found[1] == pytest.approx(math.log(3.0), rel=1e-6)
 
 
-def test_what_python_decides_on_is_not_estimated() -> None:
-    pytest.importorskip("jax")
+def test_what_cannot_be_traced_is_not_estimated() -> None:
+    jax = pytest.importorskip("jax")
     library = library_named("jax")
-    assert library.estimate(lambda x: (x if x[0] > 0 else -x,), [np.ones(2)]) is None
+    sides = lambda x: (x if x[0] > 0 else -x,)  # noqa: E731
+    assert library.estimate(jax.jit(sides), [np.ones(2)]) is None
+    (found,) = library.estimate(sides, [-np.ones(2)]) or ()
+    assert found.tolist() == [1.0, 1.0]
 
 
 def test_a_call_is_outside_by_its_estimate_alone(monkeypatch: pytest.MonkeyPatch) -> None:
