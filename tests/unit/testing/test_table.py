@@ -10,7 +10,6 @@ import warnings
 import numpy as np
 import pytest
 
-from gradfuzz.fuzzer.measuring.measured import InconclusiveWarning
 from gradfuzz.testing import GradientMismatch, check_gradient
 from tests.custom_gradients.row import Row
 from tests.custom_gradients.table import ROWS
@@ -29,10 +28,7 @@ def test_check_gradient_judges_right(row: Row) -> None:
     pytest.importorskip(FRAMEWORKS[row.framework])
     made = row.make()
     if row.right:
-        # Where 1 - tanh^2 is 0 in float64, the true derivative is below its rounding.
-        in_part = pytest.warns(InconclusiveWarning, match="2 of 4 entries .* are right, and 2 are not judged")
-        with in_part if row.name == "saturated_tanh" else contextlib.nullcontext():
-            check_gradient(made.f, *made.args, **made.options)
+        check_gradient(made.f, *made.args, **made.options)
     else:
         with pytest.raises(GradientMismatch) as raised:
             check_gradient(made.f, *made.args, **made.options)
