@@ -694,3 +694,29 @@ planted_elsewhere(
     ("tests/unit/testing/test_ways.py::test_what_torch_compiled_for_one_pass_is_not_asked_twice",),
     "fuzzer/measuring/oracle.py FunctionOracle._derivative: except Exception",
 )
+
+
+@excuse(
+    "Torch differentiates draws from gamma distributions to 5e-3 (`Library.draws_to`), as if they were made"
+    " by the inverse of the distribution. A tenth too much, and the other sign, are found.",
+)
+def a_draw_that_is_differentiated() -> Planted:
+    import torch
+
+    class Times(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, share: float) -> Any:
+            ctx.share = share
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return ctx.share * g, None
+
+    def measured(share: float) -> Measured:
+        x = torch.tensor([1.7, 0.6], dtype=torch.float64)
+        draw = lambda a: torch.distributions.Gamma(Times.apply(a, share), 1.0).rsample()  # noqa: E731
+        return measure_gradient(draw, x, modes="rev")
+
+    right = measured(1.0)
+    return Planted(right, "agree", (measured(1.1), measured(-1.0)), right.accuracy == 5e-3)

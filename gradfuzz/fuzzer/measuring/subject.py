@@ -116,7 +116,7 @@ class Subject:
 
     def by_quantiles(self) -> Subject:
         """The function whose draws are the quantiles that they are at the inputs."""
-        return replace(self.held(), _of_draws=True).ready().repeated()
+        return replace(self, _holding=tuple(i.value for i in self.inputs), _of_draws=True).ready().repeated()
 
     def _real(self, result: Any) -> list[Any]:
         """The real arrays of a result. `UsageError` where it holds anything but arrays and numbers: it is

@@ -28,7 +28,7 @@ _QUESTIONS: dict[str, Callable[[Any], Any]] = {
 }
 """The methods by which Python asks, and what answers with a number."""
 
-UNDECIDED = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
+_UNDECIDED = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
 """What JAX raises where a trace has no number."""
 
 
@@ -52,11 +52,13 @@ class _Unanswered(BaseException):
 def decided(
     f: Callable[..., Any], shapes: Sequence[Any], args: Sequence[Any], *, derivative: bool
 ) -> Decided:
-    """The jaxpr of `f`, which decides by the numbers `args` of these `shapes`. Raises what tracing raises.
+    """The jaxpr of `f`, which may decide by the numbers `args` of these `shapes`. Raises what tracing raises.
 
-    Unless it is a `derivative`, what has a rule of its own is traced as part of `f`: JAX would trace that
-    without numbers.
+    Where it does, and is no `derivative`, what has a rule of its own is traced as part of `f`: JAX would
+    trace that without numbers.
     """
+    with contextlib.suppress(*_UNDECIDED):
+        return Decided(jax.make_jaxpr(f)(*shapes))
     answers: list[Any] = []
     while len(answers) <= MOST_DECISIONS:
         asked = _Asked(answers, derivative=derivative)
@@ -144,7 +146,7 @@ class _Asked:
         def answer(tracer: Any) -> Any:
             try:
                 return plain(tracer)
-            except UNDECIDED:
+            except _UNDECIDED:
                 return self.answer(method, tracer)
 
         return answer

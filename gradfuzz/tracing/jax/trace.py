@@ -34,7 +34,7 @@ from gradfuzz.tracing.common.compositions import check_room, kind_of, row_of, wh
 from gradfuzz.tracing.common.graph import graph_of, need_symmetric, positional, program_of
 from gradfuzz.tracing.jax.arrays import ARRAYS, REPLAYED
 from gradfuzz.tracing.jax.cell import NOTHING, JaxprCell, cell_of, constants_of, is_key
-from gradfuzz.tracing.jax.decisions import UNDECIDED, Decided, decided
+from gradfuzz.tracing.jax.decisions import Decided, decided
 from gradfuzz.tracing.jax.devices import mapped, tells, told
 from gradfuzz.tracing.jax.flow import FLOW, is_foreign, own_primitive, scan_lanes, written_out
 from gradfuzz.tracing.jax.indexing import INDEXING
@@ -433,10 +433,7 @@ def _jaxpr(f: Callable[..., Any], args: Sequence[np.ndarray[Any, Any]], *, deriv
     """The jaxpr of `f`."""
     shapes = [jax.ShapeDtypeStruct(a.shape, jax.dtypes.canonicalize_dtype(a.dtype)) for a in args]
     try:
-        try:
-            found = Decided(jax.make_jaxpr(f)(*shapes))
-        except UNDECIDED:
-            found = decided(f, shapes, args, derivative=derivative)
+        found = decided(f, shapes, args, derivative=derivative)
     except UntraceableError:
         raise
     except Exception as error:  # whatever it does with a tracer; where it is wrong, a call of it says so
