@@ -45,6 +45,11 @@ cases = {
         [1.5],
         [-0.5],
     ),
+    "array_split at [2, 1]": (
+        lambda x: sum(anp.sum(w[: len(y)] * y) for y in anp.array_split(x, [2, 1])),
+        [1.0, 2.0, 4.0],
+        [1.0, 3.0, 2.0],
+    ),
     "dsplit at [2, 1]": (lambda x: anp.sum(anp.dsplit(x, [2, 1])[0]), np.ones((1, 1, 2)), np.ones((1, 1, 2))),
     "iv of an order [1]": (
         lambda x: anp.sum(special.iv(np.array([1.0]), x)),
