@@ -696,6 +696,17 @@ planted_elsewhere(
 )
 
 
+planted_elsewhere(
+    "The rule of a loop that autograd does not see may be that of what the steps approach, less than a tenth"
+    " away from theirs (`Inquiry._of_what_is_approached`). Twice the rule, and the other sign, are found.",
+    (
+        "tests/unit/testing/test_loops_by_value.py::test_the_rule_of_a_loop_next_to_a_jump",
+        "tests/unit/testing/test_loops_by_value_jax.py"
+        "::test_a_rule_may_be_that_of_what_the_steps_approach",
+    ),
+)
+
+
 @excuse(
     "Torch differentiates draws from gamma distributions to 5e-3 (`Library.draws_to`), as if they were made"
     " by the inverse of the distribution. A tenth too much, and the other sign, are found.",

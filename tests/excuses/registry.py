@@ -45,7 +45,7 @@ def excuse(excuses: str, *sites: str) -> Callable[[_Plant], _Plant]:
 
 def planted_elsewhere(excuses: str, tests: tuple[str, ...], *sites: str) -> None:
     """Enters a row whose plants are tests."""
-    EXCUSES.append(Excuse(sites[0], excuses, sites, tests=tests))
+    EXCUSES.append(Excuse((*sites, *tests)[0], excuses, sites, tests=tests))
 
 
 NOT_EXCUSES: tuple[tuple[str, str], ...] = (
