@@ -84,6 +84,11 @@ def clip(x: Any, lower: Any, upper: Any) -> Any:
     return anp.clip(x, lower, upper)
 
 
+def logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
+    """SciPy's makes a vector of a number whose axes are kept."""
+    return autograd.scipy.special.logsumexp(x, axis, keepdims=keepdims and np.ndim(x) > 0)
+
+
 def log_softmax(x: Any, axis: int) -> Any:
     return x - autograd.scipy.special.logsumexp(x, axis, keepdims=True)
 
@@ -266,7 +271,7 @@ OPS = {
     "inv": linalg.inv,
     "kron": kron,
     "log_softmax": log_softmax,
-    "logsumexp": autograd.scipy.special.logsumexp,
+    "logsumexp": logsumexp,
     "matrix_norm": matrix_norm,
     "matrix_power": matrix_power,
     "permute_dims": anp.transpose,

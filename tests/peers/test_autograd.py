@@ -166,6 +166,8 @@ COMPOSED = (
     "kron(A, B)",
     "kron(A[0], B)",
     "log_softmax(A, axis=1)",
+    "logsumexp(v[0], keepdims=True)",
+    "logsumexp(A, axis=(0, 2), keepdims=True)",
     "softmax(A, axis=-1)",
     *(f"matrix_norm(A, ord={ord!r}, keepdims=True)" for ord in (1, -1, 2, -2, "inf", "-inf")),
     *(f"matrix_norm(B, ord={ord!r})" for ord in (1, -1, 2, -2, "inf", "-inf")),

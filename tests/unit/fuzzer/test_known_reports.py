@@ -404,6 +404,11 @@ POINTS = replace(TINY, inputs={"x": np.array([0.5, 1e-7])}, entry=("x", (0,)))
             autograd(one("reciprocal(x)", ': "float[2]"'), Class.NON_FINITE, "rev fwd fwd", smallest=POINTS),
             {"smallest": replace(POINTS, inputs={"x": np.array([0.5, 1.0])})},
         ),
+        (
+            "autograd 1",
+            autograd(one("matrix_norm(inv(x))", ': "float[2, 1, 1]"'), Class.WRONG_VALUE, "rev"),
+            program(one("matrix_norm(inv(x))", ': "float[1, 1]"')),
+        ),
         ("autograd 52", autograd(one("expit(x)"), Class.MISSING, "rev", 40.0), {"kind": Class.SIGN_FLIP}),
         (
             "autograd 52",
