@@ -701,8 +701,7 @@ planted_elsewhere(
     " away from theirs (`Inquiry._of_what_is_approached`). Twice the rule, and the other sign, are found.",
     (
         "tests/unit/testing/test_loops_by_value.py::test_the_rule_of_a_loop_next_to_a_jump",
-        "tests/unit/testing/test_loops_by_value_jax.py"
-        "::test_a_rule_may_be_that_of_what_the_steps_approach",
+        "tests/unit/testing/test_loops_by_value_jax.py::test_a_rule_may_be_that_of_what_the_steps_approach",
     ),
 )
 
