@@ -245,6 +245,7 @@ OPS = {
     "atan2": anp.arctan2,
     "atanh": anp.arctanh,
     "bessel_i": lambda x, n: autograd.scipy.special.iv(n, x),
+    "bessel_ie": lambda x, n: autograd.scipy.special.ive(n, x),
     "bessel_j": lambda x, n: autograd.scipy.special.jn(n, x),
     "broadcast_to": broadcast_to,
     "cholesky": cholesky,

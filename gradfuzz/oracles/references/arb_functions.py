@@ -157,6 +157,14 @@ def bessel(x: Number, n: int, sign: int) -> Number:
     return result
 
 
+def size(x: Number) -> Number:
+    """The absolute value, where the sign is known."""
+    here = constant_term(x)
+    if here.contains(0):
+        raise UndecidedError(f"the sign of {here.str(5)} is not known", tie=True)
+    return -x if here < 0 else x
+
+
 _NAMES: dict[str, Any] = {
     **{name: _own(name) for name in ("sin", "cos", "tan", "exp", "log", "sqrt", "rsqrt", "asin", "acos")},
     **{name: _own(name) for name in ("atan", "erf", "erfc", "erfi", "gamma", "sin_pi", "cos_pi")},
@@ -168,4 +176,5 @@ _NAMES: dict[str, Any] = {
     "inverse": inverse,
     "lgamma": lgamma,
     "logaddexp": logaddexp,
+    "size": size,
 }

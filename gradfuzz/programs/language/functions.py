@@ -202,10 +202,15 @@ _ROWS = (
                       "jax primitive": "", "aten": f"i{n} special_i{n}",
                       "ufunc": f"i{n}"})
       for n in (0, 1)),
-    *(Function(f"i{n}e", (), f"exp(-abs(x)) * i{n}(x)", numpy=f"scipy.special.i{n}e", weight=0,
+    Function("bessel_ie", ("0.5 * (bessel_ie(x, n={last}) + bessel_ie(x, n={next})) - sign(x) * ans",),
+             params=("n",), arb="exp(-size(x)) * bessel(x, n, 1)", mpmath="mp.exp(-abs(x)) * mp.besseli(n, x)",
+             numpy="scipy.special.ive", weight=0,
+             names={"jax": "", "torch": "", "jax primitive": "", "aten": "", "ufunc": ""}),
+    *(Function(f"i{n}e", (f"{slope} - sign(x) * ans",), f"exp(-abs(x)) * i{n}(x)",
+               numpy=f"scipy.special.i{n}e", weight=0,
                names={"jax": f"jax.scipy.special.i{n}e", "torch": f"torch.special.i{n}e",
                       "jax primitive": f"bessel_i{n}e", "aten": f"special_i{n}e", "ufunc": f"i{n}e"})
-      for n in (0, 1)),
+      for n, slope in enumerate(("i1e(x)", "0.5 * (i0e(x) + bessel_ie(x, n=2))"))),
     Function("expit", ("ans * expit(-x)",), "1.0 / (1.0 + exp(-x))", otherwise=("ans * (1.0 - ans)",),
              arb="1 / (1 + exp(-x))", mpmath="1 / (1 + mp.exp(-x))", numpy="scipy.special.expit",
              names={"jax": "jax.nn.sigmoid", "torch": "torch.sigmoid", "jax primitive": "logistic",

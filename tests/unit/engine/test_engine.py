@@ -118,6 +118,23 @@ def test_vjp_and_jvp_with_several_outputs() -> None:
         pullback(1.0)
 
 
+@pytest.mark.parametrize("x", [-1e4, -800.0, -3.0, 1e-3, 0.5, 710.0, 1e4])
+@pytest.mark.parametrize("n", [0, 1])
+def test_scaled_bessel_functions_beyond_the_range_of_exp(n: int, x: float) -> None:
+    """exp(-|x|) I_n(x) to second order, where exp(|x|) leaves the range, too."""
+    f = parse(f"def f(x):\n    return i{n}e(x)\n")
+    first = engine.grad(f)
+    with mpmath.workdps(60):
+
+        def exact(t: Any) -> Any:
+            return mpmath.exp(-abs(t)) * mpmath.besseli(n, t)
+
+        expected = [float(mpmath.diff(exact, x, k)) for k in (1, 2)]
+    lost = max(1.0, abs(x))  # the terms of each order cancel to a share of 1 / x
+    assert first(x) == pytest.approx(expected[0], rel=1e-14 * lost)
+    assert engine.grad(first)(x) == pytest.approx(expected[1], rel=1e-14 * lost**2)
+
+
 def test_loops_run_plainly_and_traced() -> None:
     def grow(x: Any) -> Any:
         return engine.while_loop(lambda c: c[0] < 10.0, lambda c: (c[0] * x + 1.0, c[1] + 1), (1, 0))[0]

@@ -287,6 +287,20 @@ def test_a_program_on_a_line(seed: int) -> None:
         assert abs(got - expected) <= 1e-14 * max(1.0, abs(expected))
 
 
+def test_a_tail_beside_a_kink(evaluator: Evaluator) -> None:
+    """The slopes of exp(-|x|) I_1(x) by mpmath: where exp(|x|) leaves the range an answer is judged, too."""
+    question = asked('def f(x: "float[3]"):\n    return i1e(x)\n', x=[-1e4, 0.5, 0.0])
+    right = [-1.9944869852852435e-7, 0.17577286089453498, 0.5]
+    assert told(evaluator, question).verdict is Verdict.CONVENTION
+    assert told(evaluator, question, x=right).verdict is Verdict.CONVENTION
+    assert told(evaluator, question, x=[np.nan, *right[1:]]).kind is Class.NON_FINITE
+    assert told(evaluator, question, x=[right[0], 0.2, 0.5]).verdict is Verdict.DISAGREE
+    alone = asked("def f(x):\n    return i1e(x)\n", x=-1e4)
+    assert told(evaluator, alone, x=right[0]).verdict is Verdict.AGREE
+    assert told(evaluator, alone, x=np.nan).kind is Class.NON_FINITE
+    assert told(evaluator, alone, x=2.0 * right[0]).verdict is Verdict.DISAGREE
+
+
 def test_one_entry_needs_no_lines() -> None:
     assert not list(directions_across(asked("def f(x):\n    return abs(x)\n", x=0.0)))
 

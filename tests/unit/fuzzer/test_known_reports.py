@@ -386,6 +386,16 @@ POINTS = replace(TINY, inputs={"x": np.array([0.5, 1e-7])}, entry=("x", (0,)))
             program(STACK.replace("[2, 1]", "[2, 2, 1]")),
         ),
         ("torch 78", torch(STACK, "grad_of_vmap", Class.ERROR, "rev", note=MISMATCH), SINGULAR),
+        (
+            "torch 83",
+            torch(one("gelu_tanh(x)"), "func", Class.NON_FINITE, "rev rev fwd", 100.0),
+            {"smallest": finding().smallest},
+        ),
+        (
+            "torch 83",
+            torch(one("gelu_tanh(x)"), "func", Class.NON_FINITE, "rev rev fwd", 100.0),
+            {"modes": ("rev",)},
+        ),
         ("torch 8", LOST, {"culprits": ("sin",)}),
         ("torch 8", LOST, {"modes": ("rev",)}),
         ("torch 8", LOST, near(-1.0)),
