@@ -203,8 +203,8 @@ _ROWS = (
                       "ufunc": f"i{n}"})
       for n in (0, 1)),
     Function("bessel_ie", ("0.5 * (bessel_ie(x, n={last}) + bessel_ie(x, n={next})) - sign(x) * ans",),
-             params=("n",), arb="exp(-size(x)) * bessel(x, n, 1)", mpmath="mp.exp(-abs(x)) * mp.besseli(n, x)",
-             numpy="scipy.special.ive", weight=0,
+             params=("n",), arb="exp(-size(x)) * bessel(x, n, 1)",
+             mpmath="mp.exp(-abs(x)) * mp.besseli(n, x)", numpy="scipy.special.ive", weight=0,
              names={"jax": "", "torch": "", "jax primitive": "", "aten": "", "ufunc": ""}),
     *(Function(f"i{n}e", (f"{slope} - sign(x) * ans",), f"exp(-abs(x)) * i{n}(x)",
                numpy=f"scipy.special.i{n}e", weight=0,
