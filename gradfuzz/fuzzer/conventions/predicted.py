@@ -131,7 +131,7 @@ def by_rows(at: OfCall) -> Accepted:
     """Rows of weights without a gradient at padding_idx, and divided by the counts of their indices."""
     padding = at.given("padding_idx", 2) or ""
     is_padded = at.call.function == "torch.nn.functional.embedding" and padding.lstrip("-").isdigit()
-    place = None if at.call.function.startswith("torch.nn") else 3
+    place = None if ".nn." in at.call.function else 3
     is_scaled = at.given("scale_grad_by_freq", place) == "True"
     if not (is_padded or is_scaled):
         return None

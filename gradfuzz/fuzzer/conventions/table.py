@@ -622,7 +622,10 @@ CONVENTIONS: tuple[Convention, ...] = (
         "rows of weights",
         "as documented, the row at padding_idx gets no gradient, and with scale_grad_by_freq the gradient of"
         " each row is divided by the count of its index",
-        {"torch.nn.functional.embedding* torch.embedding*": f"{_TORCH}nn.functional.embedding.html"},
+        {
+            "torch.nn.functional.embedding* torch.embedding*": f"{_TORCH}nn.functional.embedding.html",
+            "paddle.nn.functional.embedding": f"{_FUNCTIONAL}embedding_en.html",
+        },
         predicted.by_rows,
     ),
     Convention(

@@ -254,6 +254,7 @@ class Inquiry:
         if not any(is_float(y.dtype) for y in outputs):
             raise UsageError(f"{subject.label} returns no float, so there is nothing to differentiate")
         self._blank = stand_in(subject, outputs)
+        self._dtypes = [y.dtype for y in outputs]  # a cotangent has the digits of its output
         self.program = self._traced(outputs)
         if self.program is not None:
             must_fit(self.program, subject.label)
@@ -435,6 +436,9 @@ class Inquiry:
         def drawn() -> Question:
             about = program, [self._point(program, factor)], self.subject.precision, modes
             question = weighted_question(*about, seed_of(i.value for i in self.subject.inputs), in_full=True)
+            pairs = zip(question.weights, self._dtypes, strict=True)
+            weights = (None if w is None else np.asarray(w.astype(d), np.float64) for w, d in pairs)
+            question = replace(question, weights=tuple(weights))
             return in_units(question, [program.params[k].name for k in self.subject.wrt])
 
         found = self._questions.get((id(program), len(modes), factor), drawn)

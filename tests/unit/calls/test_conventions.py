@@ -510,6 +510,18 @@ def test_paddle_writes_a_place_twice_as_torch_does() -> None:
         assert verdict_on(asked, x([[0.75, 1.75]]), plant) is Verdict.DISAGREE
 
 
+def test_paddle_scales_the_rows_of_an_embedding_as_torch_does() -> None:
+    """Where it pads, its values are 0, and so is the right gradient: there is nothing to accept."""
+    scaled = of(
+        "paddle.nn.functional.embedding", numbers(0, 0, 1), WEIGHT, literal("True", "scale_grad_by_freq")
+    )
+    padded = of("paddle.nn.functional.embedding", numbers(0, 0, 1), WEIGHT, literal("1", "padding_idx"))
+    truth = x([[2.0, 4.0], [5.0, 6.0]])
+    assert verdict_on(scaled, x([[1.0, 2.0], [5.0, 6.0]]), Plant(scaled, truth)) is Verdict.CONVENTION
+    assert verdict_on(scaled, x([[1.0, 2.0], [2.5, 3.0]]), Plant(scaled, truth)) is Verdict.DISAGREE
+    assert verdict_on(padded, x([[2.0, 4.0], [0.0, 0.0]]), Plant(padded, truth)) is Verdict.DISAGREE
+
+
 @pytest.mark.parametrize("name", PLANTS)
 def test_what_is_accepted_is_a_convention_and_what_is_planted_is_wrong(name: str) -> None:
     plant = PLANTS[name]

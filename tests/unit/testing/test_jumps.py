@@ -424,3 +424,30 @@ def test_equal_numbers_of_a_function_that_has_a_derivative_hide_nothing() -> Non
     x = np.array([1.0, 0.0, 0.0, 0.0, -1.0])
     assert measure_gradient(f, x, grad=lambda x: 2.0 * x).verdict is Verdict.AGREE
     assert measure_gradient(f, x, grad=lambda x: 2.0 * x + np.array([0, 0, 1, 0, 0])).wrong
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "complex64"])
+@pytest.mark.parametrize("factor", [1.0, 1.001, -1.0])
+def test_a_cotangent_has_the_digits_of_its_output(dtype: str, factor: float) -> None:
+    """A number that is decided by, and cast. A small factor of a bfloat16 may be lost in rounding."""
+    torch = pytest.importorskip("torch")
+
+    class Times(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: object, x: object) -> object:
+            return x.clone()  # type: ignore[attr-defined]
+
+        @staticmethod
+        def backward(ctx: object, g: float) -> float:
+            return factor * g
+
+    def f(x: object) -> object:
+        y = Times.apply(x)
+        return torch.stack([y, 3.0 * y] if float(x.detach()) > 0.0 else [y, y]).to(getattr(torch, dtype))  # type: ignore[arg-type]
+
+    found = measure_gradient(f, torch.tensor(1.92578125, dtype=torch.float64), modes="rev")
+    assert found.untraced
+    if factor == 1.0:
+        assert found.verdict is Verdict.AGREE, found.reason
+    else:
+        assert (found.verdict is Verdict.DISAGREE) or (dtype == "bfloat16" and factor > 0.0), found.reason
