@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradfuzz.errors import UntraceableError
+from gradfuzz.errors import UnsupportedError, UntraceableError
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.libraries.detect import library_of
 from gradfuzz.testing import GradientMismatch, check_gradient, measure_gradient
@@ -347,6 +347,69 @@ def test_forward_mode_of_a_function_that_differentiates_by_its_argument() -> Non
         return torch.autograd.grad((x**3).sum() * x[0], x, create_graph=True)[0]
 
     check_gradient(f, torch.linspace(0.5, 2.0, 9, dtype=torch.float64), modes="fwd", strict=True)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: torch.func.hessian(lambda z: (torch.sin(z) * z.sum()).sum())(x),
+        lambda x: torch.func.jvp(torch.tanh, (x,), (x * x,))[1],
+    ],
+    ids=["hessian", "jvp"],
+)
+def test_forward_mode_of_a_function_that_is_in_forward_mode_itself(f: Any) -> None:
+    """Autograd's forward mode does not nest, so torch.func is asked."""
+    x = torch.tensor(X)
+    check_gradient(f, x, strict=True)
+    with pytest.raises(GradientMismatch, match="jvp"):
+        check_gradient(lambda x: f(x) + LongerTangent.apply(x), x, modes="fwd")
+
+
+def test_what_is_recomputed_by_a_checkpoint_of_before() -> None:
+    """A reentrant one refuses `torch.autograd.grad`, and is asked by `backward`."""
+
+    def again(f: Any) -> Any:
+        return lambda x, w: torch.utils.checkpoint.checkpoint(f, x, w, use_reentrant=True) * 2.0
+
+    about = torch.tensor(X), torch.tensor(X[::-1].copy())
+    check_gradient(again(lambda x, w: torch.sin(x * w)), *about, modes="rev", strict=True)
+    with pytest.raises(GradientMismatch):
+        check_gradient(again(lambda x, w: Steeper.apply(torch.sin(x * w))), *about)
+    held = torch.nn.Linear(3, 1).double()
+    with pytest.raises(UnsupportedError, match="use_reentrant=False"):
+        check_gradient(
+            lambda layer, x: torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=True),
+            held,
+            about[0],
+            modes="rev",
+        )
+    assert held.weight.grad is None
+
+
+# What autograd follows of a result --------------------------------------------------------------------------
+
+
+class Largest(torch.autograd.Function):
+    """The two largest numbers, and where they are."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, factor: float) -> Any:
+        values, places = torch.topk(x, 2)
+        ctx.mark_non_differentiable(places)
+        ctx.save_for_backward(x, places)
+        ctx.factor = factor
+        return values, places
+
+    @staticmethod
+    def backward(ctx: Any, g: Any, _: Any) -> Any:
+        x, places = ctx.saved_tensors
+        return torch.zeros_like(x).scatter(0, places, ctx.factor * g), None
+
+
+def test_integers_hide_nothing_from_autograd() -> None:
+    check_gradient(lambda x: Largest.apply(x, 1.0), torch.tensor(X), strict=True)
+    with pytest.raises(GradientMismatch):
+        check_gradient(lambda x: Largest.apply(x, 1.1), torch.tensor(X))
 
 
 # How sure a verdict is --------------------------------------------------------------------------------------
