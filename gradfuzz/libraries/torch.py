@@ -493,12 +493,15 @@ def _nesting() -> Iterator[None]:
 def _for_duals(f: ArrayFunction) -> ArrayFunction:
     """The function for dual numbers. As in torch.func.jvp they require no gradient: TorchScript drops the
     tangents of those that do, from its second run on. A function that differentiates by its arguments itself
-    needs it.
+    needs it, and Torch either says so or drops the tangents of a result.
     """
 
     def of_duals(*xs: Any) -> tuple[Any, ...]:
         try:
-            return f(*xs)
+            found: tuple[Any, ...] = f(*xs)
+            slopes = [forward_ad.unpack_dual(y).tangent for y in found if _is_float(y)]
+            if xs[0].requires_grad or all(slope is not None for slope in slopes):
+                return found
         except RuntimeError as error:
             if "require grad" not in str(error):
                 raise

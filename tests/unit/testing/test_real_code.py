@@ -349,6 +349,30 @@ def test_forward_mode_of_a_function_that_differentiates_by_its_argument() -> Non
     check_gradient(f, torch.linspace(0.5, 2.0, 9, dtype=torch.float64), modes="fwd", strict=True)
 
 
+def test_forward_mode_where_torch_drops_the_tangents_of_what_requires_no_gradient() -> None:
+    def rows(x: Any) -> Any:
+        return torch.autograd.functional.jacobian(lambda z: z**3, x, create_graph=True).sum(0)
+
+    check_gradient(rows, torch.tensor(X), strict=True)
+    with pytest.raises(GradientMismatch, match="jvp"):
+        check_gradient(lambda x: LongerTangent.apply(rows(x)), torch.tensor(X), modes="fwd")
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.001])
+def test_a_custom_op_has_no_forward_mode(factor: float) -> None:
+    def sine(x: torch.Tensor) -> torch.Tensor:
+        return torch.sin(x)
+
+    op = torch.library.custom_op(f"gradfuzz_tests::sine_{int(1000 * factor)}", sine, mutates_args=())
+    op.register_autograd(
+        lambda ctx, g: factor * g * torch.cos(*ctx.saved_tensors),
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    )
+    measured = measure_gradient(op, torch.tensor(X))
+    assert measured.wrong == (factor != 1.0)
+    assert measured.wrong or set(measured.left_out) == {("fwd",)}
+
+
 @pytest.mark.parametrize(
     "f",
     [
