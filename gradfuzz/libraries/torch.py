@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -362,8 +362,10 @@ class TorchLibrary(Library):
             return tuple(y.to(xs[0].dtype) if y.is_floating_point() else y for y in f(*xs))
 
         if modes.count("fwd") == 1:
-            with _nesting():
+            try:
                 return by_autograd(_for_duals(f), xs, cotangents, along, modes)
+            except RuntimeError as error:
+                _must_nest(error)
             if modes[-1] == "fwd":
                 return f(*xs), _one_by_one(self.nested(of_one_dtype, xs, wanted), xs)
         try:
@@ -407,16 +409,19 @@ class TorchLibrary(Library):
         like = xs[0]
         cotangents = [None if w is None else self.like(w, like) for w in wanted.weights]
         along = [self.like(v, x) for v, x in zip(probe, xs, strict=True)]
-        with _nesting(), forward_ad.dual_level():
-            duals = _for_duals(f)(*[forward_ad.make_dual(*pair) for pair in zip(xs, along, strict=True)])
+        with forward_ad.dual_level():
+            try:
+                duals = _for_duals(f)(*[forward_ad.make_dual(*pair) for pair in zip(xs, along, strict=True)])
+            except RuntimeError as error:
+                _must_nest(error)
+                return None
             outputs, slope = [], torch.zeros((), dtype=like.dtype)
             for y, w in zip(duals, cotangents, strict=True):
                 primal, tangent = (y, None) if w is None else forward_ad.unpack_dual(y)
                 outputs.append(primal)
                 if tangent is not None:
                     slope = slope + (tangent * w).sum()
-            return outputs, slope
-        return None
+        return outputs, slope
 
     def traced(
         self, call: ArrayFunction, arrays: Sequence[Array], rounded: Precision | None = None
@@ -434,6 +439,11 @@ class TorchLibrary(Library):
         from gradfuzz.tracing.torch.held import by_quantiles
 
         return by_quantiles(call, xs, holding)
+
+    def by_documents(self, call: ArrayFunction, xs: Sequence[Any], holding: Sequence[Any]) -> Sequence[Any]:
+        from gradfuzz.tracing.torch.held import by_documents
+
+        return by_documents(call, xs, holding)
 
     def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
         from gradfuzz.tracing.torch.trace import traced_graph
@@ -478,16 +488,12 @@ class TorchLibrary(Library):
         return source.replace(plain_source(gradient), own)
 
 
-@contextlib.contextmanager
-def _nesting() -> Iterator[None]:
-    """Goes on where torch.autograd.forward_ad refuses a function that is in forward mode itself, as one with
-    torch.func.hessian inside: torch.func nests, and forward_ad does not.
+def _must_nest(error: RuntimeError) -> None:
+    """Raises an error but that of torch.autograd.forward_ad about a function that is in forward mode itself,
+    as one with torch.func.hessian inside: torch.func nests, and forward_ad does not.
     """
-    try:
-        yield
-    except RuntimeError as error:
-        if "Nested forward mode AD" not in str(error):
-            raise
+    if "Nested forward mode AD" not in str(error):
+        raise error
 
 
 def _for_duals(f: ArrayFunction) -> ArrayFunction:

@@ -436,6 +436,43 @@ def test_integers_hide_nothing_from_autograd() -> None:
         check_gradient(lambda x: Largest.apply(x, 1.1), torch.tensor(X))
 
 
+# What the documents of a library leave out of a gradient ----------------------------------------------------
+
+
+@pytest.mark.parametrize("left_out", [{"padding_idx": 0}, {"padding_idx": -4, "scale_grad_by_freq": True}])
+def test_rows_of_an_embedding_that_do_not_learn(left_out: Any) -> None:
+    places = torch.tensor([[0, 2], [2, 1], [0, 3]])
+
+    def f(weight: Any, x: Any) -> Any:
+        return torch.sin(torch.nn.functional.embedding(places, weight, **left_out) * x)
+
+    about = torch.linspace(-1.0, 2.0, 8, dtype=torch.float64).reshape(4, 2), torch.tensor(0.5).double()
+    measured = measure_gradient(f, *about, modes="rev")
+    assert measured.verdict is Verdict.CONVENTION
+    assert "documents" in measured.reason
+    for wrong in (lambda w, x: f(Steeper.apply(w), x), lambda w, x: f(w, Steeper.apply(x))):
+        with pytest.raises(GradientMismatch):
+            check_gradient(wrong, *about, modes="rev")
+
+
+def test_rows_that_a_rule_of_ones_own_leaves_out() -> None:
+    class Rows(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * torch.tensor([[0.0], [1.0]])
+
+    x = torch.tensor([[0.5, -1.0], [0.25, 2.0]], dtype=torch.float64)
+    lookup = torch.nn.functional.embedding
+    found = measure_gradient(lambda x, w: Rows.apply(x) + lookup(torch.tensor([0, 1]), w, 0), x, x.clone())
+    assert found.wrong
+    assert found.worst is not None
+    assert found.worst[0] == "x"
+
+
 # How sure a verdict is --------------------------------------------------------------------------------------
 
 
