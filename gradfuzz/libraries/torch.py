@@ -575,7 +575,7 @@ def _of_modules(f: Callable[..., Any], args: Mapping[str, Any]) -> Opened | None
 
 def _hooked(x: Any, parameter: torch.Tensor) -> Any:
     """`x` in the place of a parameter, with the hooks that its gradient goes through."""
-    hooks = parameter._backward_hooks  # noqa: SLF001 - no public name tells of them
+    hooks = getattr(parameter, "_backward_hooks", None)  # no public name tells of them
     if not (hooks and x.requires_grad):
         return x
     x = x.view_as(x)
