@@ -393,6 +393,12 @@ class Library(abc.ABC):
         """
         raise UntraceableError(f"gradfuzz knows no draws of {self.name} that are differentiated")
 
+    def by_documents(self, call: ArrayFunction, xs: Sequence[Any], holding: Sequence[Any]) -> Sequence[Any]:
+        """The outputs of a function at `xs`, where what the library's documents leave out of a gradient is as
+        it is at `holding`. `UntraceableError` where they leave out nothing.
+        """
+        raise UntraceableError(f"gradfuzz knows nothing that {self.name} leaves out of a gradient")
+
     def finds_roots(self, call: ArrayFunction, arrays: Sequence[Any]) -> bool:
         """Whether a function finds roots whose derivative it says by itself, and each is one to almost all of
         its digits.

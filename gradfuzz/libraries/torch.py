@@ -58,6 +58,9 @@ _LACKS = (
     Lack(
         "donated buffers", "torch/_functorch/_aot_autograd/runtime_wrappers.py", ways="autograd.grad (twice)"
     ),
+    Lack("When use_reentrant=True", "the documents of torch.utils.checkpoint", rev=True),
+    Lack("support saved tensor hooks", "torch/_functorch/eager_transforms.py", ways="torch.func"),
+    Lack("support saved tensor hooks", "torch/_functorch/eager_transforms.py", ways="torch.utils.checkpoint"),
     Lack("No working C++ compiler", "the documents of torch.compile", ways="torch.compile"),
     Lack("Nested forward mode AD", "the documents of torch.autograd.forward_ad", ways="autograd.forward_ad"),
     Lack("override the setup_context", "Extending torch.func with autograd.Function", ways="torch.func"),
@@ -342,21 +345,36 @@ class TorchLibrary(Library):
         cotangents = [None if w is None else self.like(w, xs[0]) for w in wanted.weights]
         along = [self.like(v, xs[0]) for v in wanted.directions]
         if "fwd" not in modes:
-            return by_reverse(f, xs, cotangents, along, len(modes))
-        if modes.count("fwd") > 1:  # torch.autograd.forward_ad does not nest
-
-            def of_one_dtype(*xs: Any) -> tuple[Any, ...]:
-                return tuple(y.to(xs[0].dtype) if y.is_floating_point() else y for y in f(*xs))
-
             try:
-                return f(*xs), by_func(of_one_dtype, xs, cotangents, along, modes)
-            except Exception as error:
-                # no vmap took part, or there is no such mode
-                if modes[-1] == "rev" or self.refusal(error, modes):
+                return by_reverse(f, xs, cotangents, along, len(modes))
+            except RuntimeError as error:
+                if "When use_reentrant=True" not in str(error) or len(modes) > 1:
+                    raise  # a checkpoint of this kind is asked by `backward` alone
+                outputs = f(*(xs := [x.detach().requires_grad_() for x in xs]))
+                pairs = [(y, w) for y, w in zip(outputs, cotangents, strict=True) if w is not None]
+                active = [(y, w) for y, w in pairs if y.requires_grad]
+                reached = [id(getattr(node, "variable", None)) for node in _nodes(y for y, _ in active)]
+                if not {id(x) for x in xs} <= {*reached}:  # what a module holds is recomputed by what it had
                     raise
-                return f(*xs), _one_by_one(self.nested(of_one_dtype, xs, wanted), xs)
+                return outputs, backward([y for y, _ in active], xs, [w for _, w in active])
 
-        return by_autograd(_for_duals(f), xs, cotangents, along, modes)
+        def of_one_dtype(*xs: Any) -> tuple[Any, ...]:
+            return tuple(y.to(xs[0].dtype) if y.is_floating_point() else y for y in f(*xs))
+
+        if modes.count("fwd") == 1:
+            try:
+                return by_autograd(_for_duals(f), xs, cotangents, along, modes)
+            except RuntimeError as error:
+                _must_nest(error)
+            if modes[-1] == "fwd":
+                return f(*xs), _one_by_one(self.nested(of_one_dtype, xs, wanted), xs)
+        try:
+            return f(*xs), by_func(of_one_dtype, xs, cotangents, along, modes)
+        except Exception as error:
+            # no vmap took part, or there is no such mode
+            if modes[-1] == "rev" or self.refusal(error, modes):
+                raise
+            return f(*xs), _one_by_one(self.nested(of_one_dtype, xs, wanted), xs)
 
     def derivative_twice(self, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted) -> Differentiated:
         cotangents = [None if w is None else self.like(w, xs[0]) for w in wanted.weights]
@@ -392,7 +410,11 @@ class TorchLibrary(Library):
         cotangents = [None if w is None else self.like(w, like) for w in wanted.weights]
         along = [self.like(v, x) for v, x in zip(probe, xs, strict=True)]
         with forward_ad.dual_level():
-            duals = _for_duals(f)(*[forward_ad.make_dual(*pair) for pair in zip(xs, along, strict=True)])
+            try:
+                duals = _for_duals(f)(*[forward_ad.make_dual(*pair) for pair in zip(xs, along, strict=True)])
+            except RuntimeError as error:
+                _must_nest(error)
+                return None
             outputs, slope = [], torch.zeros((), dtype=like.dtype)
             for y, w in zip(duals, cotangents, strict=True):
                 primal, tangent = (y, None) if w is None else forward_ad.unpack_dual(y)
@@ -417,6 +439,11 @@ class TorchLibrary(Library):
         from gradfuzz.tracing.torch.held import by_quantiles
 
         return by_quantiles(call, xs, holding)
+
+    def by_documents(self, call: ArrayFunction, xs: Sequence[Any], holding: Sequence[Any]) -> Sequence[Any]:
+        from gradfuzz.tracing.torch.held import by_documents
+
+        return by_documents(call, xs, holding)
 
     def graph(self, call: Callable[..., Any], arrays: Sequence[Array], *, derivative: bool = False) -> Graph:
         from gradfuzz.tracing.torch.trace import traced_graph
@@ -449,16 +476,7 @@ class TorchLibrary(Library):
     def rules(self, f: Callable[..., Any], arrays: Sequence[Any]) -> tuple[str, ...]:
         """The names of the nodes of autograd's graph, without those that only look at an array otherwise."""
         inputs = [x.detach().requires_grad_() for x in arrays]
-        waiting = [y.grad_fn for y in leaves(f(*inputs)) if y.grad_fn is not None]
-        found: dict[str, None] = {}
-        seen = set()
-        while waiting:
-            node = waiting.pop()
-            if node in seen:
-                continue
-            seen.add(node)
-            found[node.name()] = None
-            waiting += [inner for inner, _ in node.next_functions if inner is not None]
+        found = {node.name() for node in _nodes(leaves(f(*inputs)))}
         return tuple(sorted(name for name in found if not name.startswith(_VIEWS)))
 
     def slope_source(self, modes: Sequence[Mode]) -> str:
@@ -470,15 +488,26 @@ class TorchLibrary(Library):
         return source.replace(plain_source(gradient), own)
 
 
+def _must_nest(error: RuntimeError) -> None:
+    """Raises an error but that of torch.autograd.forward_ad about a function that is in forward mode itself,
+    as one with torch.func.hessian inside: torch.func nests, and forward_ad does not.
+    """
+    if "Nested forward mode AD" not in str(error):
+        raise error
+
+
 def _for_duals(f: ArrayFunction) -> ArrayFunction:
     """The function for dual numbers. As in torch.func.jvp they require no gradient: TorchScript drops the
     tangents of those that do, from its second run on. A function that differentiates by its arguments itself
-    needs it.
+    needs it, and Torch either says so or drops the tangents of a result.
     """
 
     def of_duals(*xs: Any) -> tuple[Any, ...]:
         try:
-            return f(*xs)
+            found: tuple[Any, ...] = f(*xs)
+            slopes = [forward_ad.unpack_dual(y).tangent for y in found if _is_float(y)]
+            if xs[0].requires_grad or all(slope is not None for slope in slopes):
+                return found
         except RuntimeError as error:
             if "require grad" not in str(error):
                 raise
@@ -536,11 +565,23 @@ def _of_modules(f: Callable[..., Any], args: Mapping[str, Any]) -> Opened | None
         return f"{path}.{rest}" if path else rest
 
     def made(new: Sequence[Any]) -> Callable[..., Any]:
-        state = {n: t.clone() if n in buffers else t for n, t in zip(names, new, strict=True)}
+        pairs = zip(names, new, strict=True)
+        state = {n: t.clone() if n in buffers else _hooked(t, found[n]) for n, t in pairs}
         return lambda *args, **options: torch.func.functional_call(bundle, state, args, options)
 
     state = [(told(name), found[name].detach()) for name in names]
     return Opened(state, [found[name].requires_grad for name in names], made)
+
+
+def _hooked(x: Any, parameter: torch.Tensor) -> Any:
+    """`x` in the place of a parameter, with the hooks that its gradient goes through."""
+    hooks = getattr(parameter, "_backward_hooks", None)  # no public name tells of them
+    if not (hooks and x.requires_grad):
+        return x
+    x = x.view_as(x)
+    for hook in hooks.values():
+        x.register_hook(hook)
+    return x
 
 
 class _Dtypes(TorchFunctionMode):
@@ -587,6 +628,17 @@ class _Undifferentiated(TorchFunctionMode):
             if made or len(hidden) < len(floats):
                 self._found += hidden
         return result
+
+
+def _nodes(ys: Iterable[Any]) -> set[Any]:
+    """The nodes of autograd's graph behind some results."""
+    waiting, found = [y.grad_fn for y in ys], set[Any]()
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in found:
+            found.add(node)
+            waiting += [inner for inner, _ in node.next_functions]
+    return found
 
 
 def _is_float(value: Any) -> bool:

@@ -644,6 +644,17 @@ def a_triangle_of_another_matrix() -> Planted:
 
 
 planted_elsewhere(
+    "Rows of an embedding that do not learn by Torch's documents. A wrong factor beside them is found, and"
+    " rows that another rule leaves out.",
+    (
+        "tests/unit/testing/test_real_code.py::test_rows_of_an_embedding_that_do_not_learn",
+        "tests/unit/testing/test_real_code.py::test_rows_that_a_rule_of_ones_own_leaves_out",
+    ),
+    f"{MEASURE} Inquiry._beside_stops: Verdict.CONVENTION",
+)
+
+
+planted_elsewhere(
     "Where the first derivative raises beyond the domain, the second is measured closer to the point. A wrong"
     " factor is found there.",
     (

@@ -89,7 +89,7 @@ _SECOND_OPINION = (
 )
 """Reasons for which the program cannot be judged, but the function perhaps can."""
 
-_OF_A_WAY = ("_parts", "_mirrored", "_narrower", "_whole_derivative")
+_OF_A_WAY = ("_parts", "_mirrored", "_narrower", "_whole_derivative", "_documented")
 """What an inquiry keeps that is about the way in which a derivative is asked."""
 
 _SEQUENCES = 64
@@ -479,6 +479,12 @@ class Inquiry:
         what is hidden moves there.
         """
         asked = self._asked(modes, factor, entry)
+        if is_of_numbers(asked.case) and self._documented is not None:
+            other = self._documented.ask(modes, factor, entry).case
+            if other.verdict is Verdict.AGREE:
+                message = "right by the documents of the library, which leave a part out of the gradient"
+                other = replace(other, verdict=Verdict.CONVENTION, message=message)
+            return Asked(other, asked.method)
         if "no_grad" not in self.held or "fwd" not in modes or not is_of_numbers(asked.case):
             return asked
         if len(modes) == 1:
@@ -490,6 +496,15 @@ class Inquiry:
     def _whole_derivative(self) -> Inquiry:
         """The inquiry in which nothing is allowed to be stopped."""
         return self._about(self.subject, self._unheld)
+
+    @functools.cached_property
+    def _documented(self) -> Inquiry | None:
+        """The inquiry about what the library's documents leave of a gradient, if they leave out a part."""
+        with contextlib.suppress(Exception):  # the function has no such part, or it raises
+            exact = self._exact.by_documents()
+            exact.values([i.value for i in exact.inputs])
+            return self._about(self.subject, exact, allowed=self._allowed)
+        return None
 
     def _asked(self, modes: Sequence[Mode], factor: float, entry: Entry | None) -> Asked:
         """The same by one truth."""

@@ -130,7 +130,8 @@ class Setting:
     def _pushed(self, *given: Any) -> Any:
         xs, weights, (line,) = self._apart(given)
         found = self.subject.framework.push(self._called, xs, Wanted(weights, modes=self.modes), line)
-        assert found is not None, "one mode, of a library that pushes"
+        if found is None:
+            raise UntraceableError("its forward mode is not asked along a line")
         return found[1]
 
     def each_entry(self) -> list[list[Array]]:

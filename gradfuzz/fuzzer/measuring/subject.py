@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradfuzz.errors import GradfuzzError, SideEffectError, UsageError
+from gradfuzz.errors import GradfuzzError, SideEffectError, UntraceableError, UsageError
 from gradfuzz.fuzzer.conventions.excluded import is_square
 from gradfuzz.libraries.detect import library_of, signature_of
 from gradfuzz.libraries.library import ArrayFunction, Differentiated, Library, LibraryName, Tree, Wanted
@@ -87,7 +87,7 @@ class Subject:
     """The inputs at which the values are taken that the function hides from differentiation, if others, or
     the quantiles of its draws.
     """
-    _of_draws: bool = False
+    _hold: Literal["held", "by_quantiles", "by_documents"] = "held"
 
     def arguments(self, arrays: Sequence[Any]) -> list[Any]:
         """The arguments, built from the framework's real arrays, one per input."""
@@ -107,7 +107,7 @@ class Subject:
             return tuple(self._real(self.f(*self.arguments(arrays))))
         pairs = zip(self._holding, arrays, strict=True)
         holding = [self.framework.like(value, x) for value, x in pairs]
-        hold = self.framework.by_quantiles if self._of_draws else self.framework.held
+        hold = getattr(self.framework, self._hold)
         return tuple(hold(replace(self, _holding=()).call, arrays, holding))
 
     def held(self) -> Subject:
@@ -116,7 +116,17 @@ class Subject:
 
     def by_quantiles(self) -> Subject:
         """The function whose draws are the quantiles that they are at the inputs."""
-        return replace(self, _holding=tuple(i.value for i in self.inputs), _of_draws=True).ready().repeated()
+        return (
+            replace(self, _holding=tuple(i.value for i in self.inputs), _hold="by_quantiles")
+            .ready()
+            .repeated()
+        )
+
+    def by_documents(self) -> Subject:
+        """The function without what the library's documents leave out of its gradient."""
+        if self._holding:
+            raise UntraceableError("it is held already")
+        return replace(self, _holding=tuple(i.value for i in self.inputs), _hold="by_documents").ready()
 
     def _real(self, result: Any) -> list[Any]:
         """The real arrays of a result. `UsageError` where it holds anything but arrays and numbers: it is

@@ -7,6 +7,7 @@ of those whose distribution moves, the quantile is kept.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -106,3 +107,47 @@ def by_quantiles(call: Callable[..., Sequence[Any]], xs: Sequence[Any], holding:
             raise UntraceableError("the function draws from no distribution whose quantiles could be held")
         with _Drawn(first.found):
             return list(call(*xs))
+
+
+class _Rows(TorchFunctionMode):
+    """Keeps the rows that embeddings look up, or moves them from what was `kept` as their documents say: not
+    those of `padding_idx`, and with `scale_grad_by_freq` by a share for each time that an index is there.
+    """
+
+    def __init__(self, kept: Sequence[Any] | None = None) -> None:
+        super().__init__()
+        self.found: list[Any] = []
+        self.kept = kept
+        self.are_plain = True
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        rows = func(*args, **(kwargs or {}))
+        if func is not torch.nn.functional.embedding:
+            return rows
+        given = _EMBEDDING.bind(*args, **(kwargs or {}))
+        given.apply_defaults()
+        indices, weight, padding, _, _, scales, _ = given.arguments.values()
+        share = torch.ones(indices.shape, dtype=weight.dtype)
+        if scales:
+            share = share / torch.bincount(indices.flatten(), minlength=len(weight))[indices]
+        if padding is not None:
+            share = share * (indices != padding % len(weight))
+        self.are_plain = self.are_plain and bool((share == 1.0).all())
+        kept = rows if self.kept is None else self.kept[len(self.found)]
+        self.found.append(rows)
+        return kept + (rows - kept) * share.unsqueeze(-1)
+
+
+_EMBEDDING = inspect.signature(torch.nn.functional.embedding)
+
+
+def by_documents(call: Callable[..., Sequence[Any]], xs: Sequence[Any], holding: Sequence[Any]) -> list[Any]:
+    """The outputs of `call` at `xs`, where what Torch's documents leave out of a gradient is as it is at
+    `holding`.
+    """
+    with torch.no_grad(), _Rows() as first:
+        call(*holding)
+    if first.are_plain:
+        raise UntraceableError("the function looks up no rows that its gradient leaves out")
+    with _Rows(first.found):
+        return list(call(*xs))

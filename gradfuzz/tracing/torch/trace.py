@@ -306,7 +306,8 @@ def _executed(
     def guarded(*args: Any) -> Any:
         with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH), guard:
             result = f(*args)
-        guard.followed = [_is_followed(leaf) for leaf in pytree.tree_leaves(result)]
+        results = pytree.tree_leaves(result)
+        guard.followed = [not _is_float(leaf) or _is_followed(leaf) for leaf in results]
         return (result, [asked for asked, _ in guard.asked]) if guard.asked else result
 
     guard.recorder = recorder = TorchRecorder(tensors, guard.refuse)

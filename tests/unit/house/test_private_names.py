@@ -41,6 +41,7 @@ OTHERS = {
         "fuzzer/calling/package.py",
         "_init_fn",
     ): "a custom op of Torch's, which decorates a function; read where it is",
+    ("libraries/torch.py", "_backward_hooks"): "every tensor's, which nobody can take away; read where it is",
     ("fuzzer/findings/script_server.py", "_exit"): "Python's own, and documented",
     (
         "fuzzer/calling/public_calls.py",

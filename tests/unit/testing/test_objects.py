@@ -83,6 +83,17 @@ def test_a_wrong_gradient_of_a_parameter_is_named() -> None:
         check_gradient(Block(), X, wrt=1)
 
 
+def test_hooks_of_a_parameter_are_part_of_its_gradient() -> None:
+    x = torch.tensor([[0.5, -1.0, 0.25]], dtype=torch.float64)
+    layer, norms = torch.nn.Linear(3, 2).double(), list[Any]()
+    layer.weight.register_hook(lambda g: norms.append(g.norm()))
+    check_gradient(layer, x, strict=True)
+    assert norms
+    layer.weight.register_hook(lambda g: 1.001 * g)
+    with pytest.raises(GradientMismatch, match="weight"):
+        check_gradient(layer, x)
+
+
 def test_what_is_frozen_is_not_asked_about() -> None:
     block = Block(1.01)
     block.bias.requires_grad_(requires_grad=False)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradfuzz.errors import UntraceableError
+from gradfuzz.errors import UnsupportedError, UntraceableError
 from gradfuzz.fuzzer.results.finding import Verdict
 from gradfuzz.libraries.detect import library_of
 from gradfuzz.testing import GradientMismatch, check_gradient, measure_gradient
@@ -347,6 +347,130 @@ def test_forward_mode_of_a_function_that_differentiates_by_its_argument() -> Non
         return torch.autograd.grad((x**3).sum() * x[0], x, create_graph=True)[0]
 
     check_gradient(f, torch.linspace(0.5, 2.0, 9, dtype=torch.float64), modes="fwd", strict=True)
+
+
+def test_forward_mode_where_torch_drops_the_tangents_of_what_requires_no_gradient() -> None:
+    def rows(x: Any) -> Any:
+        return torch.autograd.functional.jacobian(lambda z: z**3, x, create_graph=True).sum(0)
+
+    check_gradient(rows, torch.tensor(X), strict=True)
+    with pytest.raises(GradientMismatch, match="jvp"):
+        check_gradient(lambda x: LongerTangent.apply(rows(x)), torch.tensor(X), modes="fwd")
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.001])
+def test_a_custom_op_has_no_forward_mode(factor: float) -> None:
+    def sine(x: torch.Tensor) -> torch.Tensor:
+        return torch.sin(x)
+
+    op = torch.library.custom_op(f"gradfuzz_tests::sine_{int(1000 * factor)}", sine, mutates_args=())
+    op.register_autograd(
+        lambda ctx, g: factor * g * torch.cos(*ctx.saved_tensors),
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    )
+    measured = measure_gradient(op, torch.tensor(X))
+    assert measured.wrong == (factor != 1.0)
+    assert measured.wrong or set(measured.left_out) == {("fwd",)}
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: torch.func.hessian(lambda z: (torch.sin(z) * z.sum()).sum())(x),
+        lambda x: torch.func.jvp(torch.tanh, (x,), (x * x,))[1],
+    ],
+    ids=["hessian", "jvp"],
+)
+def test_forward_mode_of_a_function_that_is_in_forward_mode_itself(f: Any) -> None:
+    """Autograd's forward mode does not nest, so torch.func is asked."""
+    x = torch.tensor(X)
+    check_gradient(f, x, strict=True)
+    with pytest.raises(GradientMismatch, match="jvp"):
+        check_gradient(lambda x: f(x) + LongerTangent.apply(x), x, modes="fwd")
+
+
+def test_what_is_recomputed_by_a_checkpoint_of_before() -> None:
+    """A reentrant one refuses `torch.autograd.grad`, and is asked by `backward`."""
+
+    def again(f: Any) -> Any:
+        return lambda x, w: torch.utils.checkpoint.checkpoint(f, x, w, use_reentrant=True) * 2.0
+
+    about = torch.tensor(X), torch.tensor(X[::-1].copy())
+    check_gradient(again(lambda x, w: torch.sin(x * w)), *about, modes="rev", strict=True)
+    with pytest.raises(GradientMismatch):
+        check_gradient(again(lambda x, w: Steeper.apply(torch.sin(x * w))), *about)
+    held = torch.nn.Linear(3, 1).double()
+    with pytest.raises(UnsupportedError, match="use_reentrant=False"):
+        check_gradient(
+            lambda layer, x: torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=True),
+            held,
+            about[0],
+            modes="rev",
+        )
+    assert held.weight.grad is None
+
+
+# What autograd follows of a result --------------------------------------------------------------------------
+
+
+class Largest(torch.autograd.Function):
+    """The two largest numbers, and where they are."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, factor: float) -> Any:
+        values, places = torch.topk(x, 2)
+        ctx.mark_non_differentiable(places)
+        ctx.save_for_backward(x, places)
+        ctx.factor = factor
+        return values, places
+
+    @staticmethod
+    def backward(ctx: Any, g: Any, _: Any) -> Any:
+        x, places = ctx.saved_tensors
+        return torch.zeros_like(x).scatter(0, places, ctx.factor * g), None
+
+
+def test_integers_hide_nothing_from_autograd() -> None:
+    check_gradient(lambda x: Largest.apply(x, 1.0), torch.tensor(X), strict=True)
+    with pytest.raises(GradientMismatch):
+        check_gradient(lambda x: Largest.apply(x, 1.1), torch.tensor(X))
+
+
+# What the documents of a library leave out of a gradient ----------------------------------------------------
+
+
+@pytest.mark.parametrize("left_out", [{"padding_idx": 0}, {"padding_idx": -4, "scale_grad_by_freq": True}])
+def test_rows_of_an_embedding_that_do_not_learn(left_out: Any) -> None:
+    places = torch.tensor([[0, 2], [2, 1], [0, 3]])
+
+    def f(weight: Any, x: Any) -> Any:
+        return torch.sin(torch.nn.functional.embedding(places, weight, **left_out) * x)
+
+    about = torch.linspace(-1.0, 2.0, 8, dtype=torch.float64).reshape(4, 2), torch.tensor(0.5).double()
+    measured = measure_gradient(f, *about, modes="rev")
+    assert measured.verdict is Verdict.CONVENTION
+    assert "documents" in measured.reason
+    for wrong in (lambda w, x: f(Steeper.apply(w), x), lambda w, x: f(w, Steeper.apply(x))):
+        with pytest.raises(GradientMismatch):
+            check_gradient(wrong, *about, modes="rev")
+
+
+def test_rows_that_a_rule_of_ones_own_leaves_out() -> None:
+    class Rows(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * torch.tensor([[0.0], [1.0]])
+
+    x = torch.tensor([[0.5, -1.0], [0.25, 2.0]], dtype=torch.float64)
+    lookup = torch.nn.functional.embedding
+    found = measure_gradient(lambda x, w: Rows.apply(x) + lookup(torch.tensor([0, 1]), w, 0), x, x.clone())
+    assert found.wrong
+    assert found.worst is not None
+    assert found.worst[0] == "x"
 
 
 # How sure a verdict is --------------------------------------------------------------------------------------
