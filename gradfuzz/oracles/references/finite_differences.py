@@ -406,7 +406,7 @@ class _Stencils:
     # Results
 
     def _values(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-        """The outputs at the point and their bounds, from the first pair of levels that agrees on them."""
+        """The outputs at the point and their bounds, from the first pair of levels that settles them."""
         for deeper in _DEEPER:
             before, after = (
                 [self._numbers(y) for y in self._centre(level)[2]] for level in self._levels(deeper)
@@ -415,7 +415,8 @@ class _Stencils:
                 [abs(y - x) for x, y in zip(*pair, strict=True)] for pair in zip(before, after, strict=True)
             ]
             pairs = zip(itertools.chain(*apart), itertools.chain(*after), strict=True)
-            if all(
+            # An exact 0 may have lost a small number beside a larger one: one deeper look.
+            if (deeper or all(itertools.chain(*after))) and all(
                 d <= self.mp.ldexp(abs(y), -_AGREEING) or d <= self.mp.ldexp(1, -_VALUE_AGREEING)
                 for d, y in pairs
             ):

@@ -232,6 +232,16 @@ def test_a_slope_far_below_the_value(reference: Reference) -> None:
         within(110 * mpmath.sech(110) ** 2, truth.gradient["x"], truth.bounds["x"])
 
 
+@REFERENCES
+@pytest.mark.parametrize("expression", ["logaddexp(x, 0.0)", "log(1.0 + exp(x))"])
+def test_a_value_far_below_what_it_is_made_of(reference: Reference, expression: str) -> None:
+    """1 + exp(-600) is 1 with fewer than 260 digits, and its logarithm 0."""
+    truth = ask(reference, f"def f(x):\n return {expression}\n", {"x": -600.0})
+    with mpmath.workdps(600):
+        within(mpmath.log1p(mpmath.exp(-600)), truth.values[0], truth.value_bounds[0])
+        within(1 / (1 + mpmath.exp(600)), truth.gradient["x"], truth.bounds["x"])
+
+
 # Kinks ------------------------------------------------------------------------------------------------------
 
 KINKS: dict[str, tuple[str, dict[str, float], dict[str, float], dict[str, float]]] = {

@@ -79,6 +79,13 @@ def test_an_entry_that_underflows_hides_no_other(f: Function, x: Any) -> None:
     assert measure_gradient(twice(f), x).verdict is Verdict.DISAGREE
 
 
+@pytest.mark.parametrize("factor", [0.0, 0.5, 1.01, 1.0])
+def test_an_entry_is_judged_that_hundreds_of_bits_lose_beside_another(factor: float) -> None:
+    f = ruled(torch.nn.functional.logsigmoid, lambda g, x: torch.where(x > 1.0, factor * g, g))
+    measured = measure_gradient(f, tensor([600.0, 0.5]))
+    assert measured.verdict is (Verdict.AGREE if factor == 1.0 else Verdict.DISAGREE)
+
+
 @pytest.mark.parametrize("masked", [-1e9, -1e4, -math.inf])
 @pytest.mark.parametrize("wrong", [math.nan, 1.0])
 def test_a_masked_entry_has_the_gradient_0(masked: float, wrong: float) -> None:
