@@ -119,7 +119,10 @@ def slope(
     is_flat = not any(moves)
     if not math.isfinite(here):
         return None
-    jump = _followed(known, 4.0 * _WIDE * size, roundoff)[0] if is_flat else _jump(known, size, roundoff)
+    # Between two steps of a stair the values rest, and move to both sides farther away.
+    rests = not any(moves[4:]) and here not in (known(size), known(-size))
+    wide = 4.0 * _WIDE * size
+    jump = _followed(known, wide, roundoff)[0] if is_flat else _jump(known, size, roundoff, rests=rests)
     if not is_flat and not jump and max(moves) < _HIDING * abs(here):
         jump = hidden() * abs(here)
     noise = max(_noise(known, size), roundoff * abs(here), 0.0 if is_flat else jump)
@@ -183,10 +186,12 @@ def _levels(heights: np.ndarray, low: int, high: int) -> list[float]:
     return [largest * math.sqrt(float(np.mean(d**2)) / math.comb(2 * k, k)) for k, d in orders]
 
 
-def _jump(f: Callable[[float], float], size: float, roundoff: float) -> float:
-    """What a value near 0 is off by jumps; 0.0 where the function is smooth as far as rounding tells."""
+def _jump(f: Callable[[float], float], size: float, roundoff: float, *, rests: bool) -> float:
+    """What a value near 0 is off by jumps; 0.0 where the function is smooth as far as rounding tells. A large
+    jump counts where it is near, or where the values rest between two.
+    """
     jump, largest = _followed(f, _WIDE * size, roundoff)
-    return jump if jump < TRUSTED * largest else _followed(f, _NARROW * size, roundoff, 8)[0]
+    return jump if rests or jump < TRUSTED * largest else _followed(f, _NARROW * size, roundoff, 8)[0]
 
 
 def jump_share(f: Callable[[float], float], size: float, roundoff: float) -> float:

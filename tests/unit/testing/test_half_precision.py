@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -36,6 +38,28 @@ def test_rolled_cotangents_in_bfloat16_are_found(x: list[float], shift: int) -> 
         lambda x: _Exp.apply(x, shift), torch.tensor(x, dtype=torch.float64), modes="rev"
     )
     assert found.verdict is (Verdict.DISAGREE if shift else Verdict.AGREE)
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0, -1.0])
+@pytest.mark.parametrize("seed", [103, 110])
+def test_a_product_of_bfloat16_in_float32(seed: int, factor: float) -> None:
+    """Some of its entries move no value where they move by a hundredth."""
+    rng, cast = np.random.default_rng(seed), torch.Tensor.bfloat16
+    x, w = (torch.tensor(rng.standard_normal(n).astype("float32")) for n in ((3, 4), (4, 2)))
+
+    class Product(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any, w: Any) -> Any:
+            ctx.save_for_backward(x, w)
+            return (cast(x) @ cast(w)).float().sum()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            x, w = ctx.saved_tensors
+            ones = torch.ones(3, 2, dtype=torch.bfloat16)
+            return factor * g * (ones @ cast(w).T).float(), factor * g * (cast(x).T @ ones).float()
+
+    assert measure_gradient(Product.apply, x, w, modes="rev").wrong is (factor != 1.0)
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])

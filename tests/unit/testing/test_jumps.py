@@ -79,6 +79,22 @@ def test_steps_wider_than_the_input_are_in_the_bound(x: float) -> None:
     assert abs(found.value - 1.25) <= found.bound <= 1e-3
 
 
+@pytest.mark.parametrize("seed", [30, 48, 111])
+def test_values_that_rest_between_large_jumps_have_no_slope_of_0(seed: int) -> None:
+    """A sum of products in bfloat16 next to a point where none of them moves."""
+    rng, rounded = np.random.default_rng(seed), cast(BFLOAT16)
+    at, slopes, x = 3.0 * rng.standard_normal(2), rng.standard_normal(2), rng.standard_normal()
+
+    def products(x: float) -> float:
+        return sum(rounded(c + rounded(x) * w) for c, w in zip(at, slopes, strict=True))
+
+    found = slope_at(products, x, abs(x))
+    assert abs(found.value - sum(slopes)) <= found.bound
+    found = slope_at(lambda x: 5.0 if x > 1.05 else 3.0, 1.0, 1.0)  # one jump of its own
+    assert (found.value, found.flat) == (0.0, False)
+    assert found.bound < 1e-12
+
+
 def test_a_large_jump_farther_away_hides_nothing() -> None:
     def f(t: float) -> float:
         return 1.0 + 1e-8 * t + (5.0 if t > 0.7 else 0.0)
