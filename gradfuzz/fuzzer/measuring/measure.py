@@ -201,6 +201,12 @@ def _worst_entry(case: CheckResult) -> Entry | None:
     return case.question.wrt.index(case.worst[0]), case.worst[1]
 
 
+def _leaves_open(case: CheckResult, entry: Entry) -> bool:
+    """Whether a case in which other entries are right did not judge this one."""
+    rest = case.unjudged.get(case.question.wrt[entry[0]])
+    return rest is not None and bool(rest[entry[1]])
+
+
 class Inquiry:
     """A subject at its arguments, and its truth.
 
@@ -873,6 +879,9 @@ class Inquiry:
         if wide.verdict is not Verdict.AGREE:
             return case
         if case.verdict is Verdict.DISAGREE:
+            entry = _worst_entry(case)
+            if entry is not None and _leaves_open(wide, entry):
+                return case
             return self._decided_otherwise(case) or doubted(case)
         within = case.error_over_allowed is not None and case.error_over_allowed <= 1.0
         right = {} if case.truth is None else case.truth.gradient

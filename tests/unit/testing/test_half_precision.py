@@ -62,6 +62,26 @@ def test_a_product_of_bfloat16_in_float32(seed: int, factor: float) -> None:
     assert measure_gradient(Product.apply, x, w, modes="rev").wrong is (factor != 1.0)
 
 
+@pytest.mark.parametrize("factor", [1.0, 2.0, -1.0])
+def test_what_float64_leaves_open_is_not_right_there(factor: float) -> None:
+    """In float64 differences tell nothing but the zeros of what is not used."""
+    jax = pytest.importorskip("jax")
+
+    def normalized(x: Any, unused: Any) -> Any:
+        h = x.astype("bfloat16")
+        h = (h - h.mean()) / jax.numpy.sqrt(h.var() + jax.numpy.bfloat16(1e-3))
+        return jax.numpy.sum(h.astype("float32") * x)
+
+    def back(given: Any, g: Any) -> Any:
+        return tuple(factor * slope for slope in jax.vjp(normalized, *given)[1](g))
+
+    ruled = jax.custom_vjp(normalized)
+    ruled.defvjp(lambda *xs: (normalized(*xs), xs), back)
+    x = np.random.default_rng(1001).standard_normal(4).astype("float32")
+    measured = measure_gradient(lambda *xs: ruled(*xs), x, np.ones(8, "float32"))
+    assert measured.verdict is (Verdict.AGREE if factor == 1.0 else Verdict.DISAGREE)
+
+
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
 @pytest.mark.parametrize("count", [2, 3, 4])
 def test_a_few_weights_cannot_be_taken_for_each_other(precision: Precision, count: int) -> None:
