@@ -656,6 +656,12 @@ KERNEL = coded(
 )
 SELU = coded(PADDLE, "nn.functional.selu(x0)", Class.WRONG_VALUE, "rev", **near(1 - 3e-8))
 PDIST = coded(PADDLE, "nn.functional.pdist(x0, p=0.5)", Class.NON_FINITE, "rev")
+VIEW = coded(PADDLE, "narrow(x0[..., ::2], 0, 0, 1)", Class.WRONG_VALUE, "rev")
+SILU = coded(TENSORFLOW, "nn.silu(x0 + array(1j, complex128))", Class.SIGN_FLIP, "rev")
+DIAGONALS = coded(
+    TENSORFLOW, "raw_ops.MatrixSetDiagV2(input=x0, diagonal=x1, k=(0, 1))", Class.WRONG_VALUE, "rev"
+)
+WEIGHTS = coded(JAX, "scipy.special.logsumexp(x0, b=array([0.0]))", Class.MISSING, "rev")
 MATMUL = coded(
     PADDLE, "mm(x0, x1)", Class.ERROR, "rev", "ValueError: Input dimension size should be equal to 2"
 )
@@ -741,6 +747,12 @@ CHI2 = called("autograd.scipy.stats.chi2.pdf", Class.MISSING, "rev", **AUTOGRAD)
         ("paddle 48", PDIST, code(PDIST, "0.5", "1.5")),
         ("paddle 48", PDIST, {"kind": Class.WRONG_VALUE}),
         ("paddle 49", MATMUL, {"note": "ValueError: no such axis"}),
+        ("paddle 50", VIEW, code(VIEW, "::2", ":2")),
+        ("paddle 50", VIEW, {"modes": ("fwd",)}),
+        ("tensorflow 33", SILU, code(SILU, "complex128", "float64")),
+        ("tensorflow 34", DIAGONALS, code(DIAGONALS, "(0, 1)", "0")),
+        ("jax 48", WEIGHTS, code(WEIGHTS, "0.0", "0.5")),
+        ("jax 48", WEIGHTS, {"kind": Class.NON_FINITE}),
         ("tensorflow 19", SCATTER, {"note": "InvalidArgumentError: no such place"}),
         ("tensorflow 29", GAMMA, {"modes": ("rev",)}),
         ("tensorflow 31", STD, {"kind": Class.WRONG_VALUE}),
