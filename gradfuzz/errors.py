@@ -101,7 +101,9 @@ class NotDifferentiableError(GradfuzzError):
 
 
 class SideEffectError(GradfuzzError):
-    """A derivative changes its arguments, or is another one when it is asked a second time."""
+    """A derivative changes its arguments, or is another one when it is asked a second time, or of one of
+    several results alone.
+    """
 
 
 class UntraceableError(GradfuzzError):

@@ -14,6 +14,7 @@ import torch.utils.checkpoint
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode, resolve_name
 
+from gradfuzz.errors import SideEffectError
 from gradfuzz.libraries.library import (
     ArrayFunction,
     Differentiated,
@@ -203,6 +204,25 @@ def gradients(ys: Any, xs: Any, ws: Any, **how: Any) -> Any:
     return [torch.zeros_like(x) if slope is None else slope for x, slope in zip(xs, found, strict=True)]
 
 
+_ALONE = 4
+"""Of at most so many results each is differentiated alone, too."""
+
+
+def _must_stand_alone(ys: Sequence[Any], xs: Sequence[Any], ws: Sequence[Any]) -> None:
+    """`SideEffectError` where the gradient of one result is another one beside zeros for the others. A
+    backward that says `set_materialize_grads(False)` has None for what is not used.
+    """
+    for k in range(len(ys)):
+        alone = gradients([ys[k]], xs, [ws[k]], retain_graph=True)
+        rest = [w if j == k else torch.zeros_like(w) for j, w in enumerate(ws)]
+        for one, other in zip(alone, gradients(ys, xs, rest, retain_graph=True), strict=True):
+            known = torch.isfinite(one) & torch.isfinite(other)
+            room = torch.finfo(one.dtype).eps ** 0.5 * torch.amax(torch.abs(torch.where(known, other, 0)))
+            if one.numel() and torch.any(known & (torch.abs(one - other) > room)):
+                beside = "than beside zeros for the other results"
+                raise SideEffectError(f"the gradient of result {k} alone is another one {beside}")
+
+
 def second(ys: Any, xs: Any, ws: Any) -> Any:
     gradients(ys, xs, ws, retain_graph=True)
     return gradients(ys, xs, ws)
@@ -384,6 +404,8 @@ class TorchLibrary(Library):
         active = [(y, w) for y, w in pairs if w is not None and y.requires_grad]
         about = [y for y, _ in active], xs, [w for _, w in active]
         first = [g.clone() for g in gradients(*about, retain_graph=True)]  # the second may write into it
+        if 1 < len(active) <= _ALONE:
+            _must_stand_alone(*about)
         return outputs, [*first, *gradients(*about)]
 
     def derivative_by(

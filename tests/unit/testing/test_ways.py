@@ -387,6 +387,33 @@ def raises_the_second_time(words: str) -> Any:
     return function_of(backward)
 
 
+@pytest.mark.parametrize("unused", ["", "wrong", "raises"])
+def test_a_result_alone_has_the_gradient_that_it_has_beside_zeros(unused: str) -> None:
+    """A backward without `materialize_grads` has None for the cotangent of a result that is not used."""
+
+    class Both(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.set_materialize_grads(False)
+            ctx.save_for_backward(x)
+            return x.sin(), x.cos()
+
+        @staticmethod
+        def backward(ctx: Any, by_sin: Any, by_cos: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            if unused == "raises":
+                return by_sin * x.cos() - by_cos * x.sin()
+            slope = torch.zeros_like(x) if by_sin is None else by_sin * x.cos()
+            if by_cos is None:
+                return slope * 1.1 if unused == "wrong" else slope
+            return slope - by_cos * x.sin()
+
+    found = measure_gradient(Both.apply, torch.tensor(X), modes="rev")
+    words = {"": "", "wrong": "SideEffectError: the gradient of result 0 alone", "raises": "TypeError"}
+    assert found.verdict is (Verdict.CRASHED if unused else Verdict.AGREE)
+    assert found.reason.startswith(words[unused])
+
+
 def test_what_torch_compiled_for_one_pass_is_not_asked_twice() -> None:
     check_gradient(raises_the_second_time("non-empty donated buffers"), torch.tensor(X))
     with pytest.raises(GradientMismatch, match="raises an error"):
