@@ -188,10 +188,11 @@ def _levels(heights: np.ndarray, low: int, high: int) -> list[float]:
 
 def _jump(f: Callable[[float], float], size: float, roundoff: float, *, rests: bool) -> float:
     """What a value near 0 is off by jumps; 0.0 where the function is smooth as far as rounding tells. A large
-    jump counts where it is near, or where the values rest between two.
+    jump counts where it is near, or where the values rest between two that may be of bfloat16.
     """
     jump, largest = _followed(f, _WIDE * size, roundoff)
-    return jump if rests or jump < TRUSTED * largest else _followed(f, _NARROW * size, roundoff, 8)[0]
+    counts = jump < (_HIDING if rests else TRUSTED) * largest
+    return jump if counts else _followed(f, _NARROW * size, roundoff, 8)[0]
 
 
 def jump_share(f: Callable[[float], float], size: float, roundoff: float) -> float:
