@@ -120,13 +120,18 @@ def classify_entry(
 def _entries(
     expected: Mapping[str, Array], got: Mapping[str, Array], allowed: Mapping[str, Array]
 ) -> Iterator[tuple[str, tuple[int, ...], float, float, float]]:
+    """The entries that are off by more than is allowed, and the farthest of the others."""
     for name, wanted in expected.items():
-        shape = np.shape(wanted)
-        indices: Iterator[tuple[int, ...]] = np.ndindex(*shape) if shape else iter([()])
-        flat = [np.asarray(a, np.float64).ravel().tolist() for a in (wanted, got[name], allowed[name])]
-        for index, e, g, a in zip(indices, *flat, strict=True):
-            if a < math.inf:
-                yield name, index, e, g, a
+        e, g, a = (np.asarray(x, np.float64) for x in (wanted, got[name], allowed[name]))
+        with np.errstate(all="ignore"):
+            off = np.abs(g - e)
+            within = np.asarray((off <= a) & np.isfinite(g) & (a < math.inf))
+            shares = np.where(within, np.where(off > 0.0, off / a, 0.0), -1.0)
+        kept = np.asarray((a < math.inf) & ~within)
+        if np.any(within):
+            kept[np.unravel_index(np.argmax(shares), kept.shape)] = True
+        for index in map(tuple, np.argwhere(kept).tolist()):
+            yield name, index, float(e[index]), float(g[index]), float(a[index])
 
 
 def compare(
