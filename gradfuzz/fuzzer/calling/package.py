@@ -22,6 +22,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from gradfuzz.adapters.catalogue import (
     ARRAY,
     DIFFERENTIABLE,
@@ -43,7 +45,7 @@ from gradfuzz.adapters.catalogue import (
     signature,
 )
 from gradfuzz.fuzzer.calling.public_calls import PROTOCOL
-from gradfuzz.libraries.detect import library_of
+from gradfuzz.libraries.detect import library_named, library_of
 from gradfuzz.libraries.library import CALLED
 from gradfuzz.oracles.catalogues import made
 
@@ -80,6 +82,9 @@ class _Package:
         ]
         self._things = [one for one in things if self._is_own(one.value)]
         self._library = self._most_named()
+        # A library's own arrays are given as such, and are not made of what their class takes.
+        kit = library_named(self._name) if self._name in CALLED else None
+        self._array = type(kit.array(np.zeros(()))) if kit is not None else None
         self._names = {one.value: one.names[0] for one in self._things if isinstance(one.value, type)}
         self._parts: dict[type, tuple[Parameter, ...] | str] = {cls: _parts(cls) for cls in self._names}
         self._parts |= {
@@ -181,6 +186,7 @@ class _Package:
     def _with_object(self, one: Parameter, annotation: Any) -> Parameter:
         wanted = [part for part in (annotation, *typing.get_args(annotation)) if isinstance(part, type)]
         wanted = [cls for cls in wanted if self._is_own(cls) and not issubclass(cls, (enum.Enum, tuple))]
+        wanted = [cls for cls in wanted if cls is not self._array]
         able = [
             cls
             for cls, parts in self._parts.items()
