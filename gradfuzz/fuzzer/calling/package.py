@@ -185,8 +185,8 @@ class _Package:
 
     def _with_object(self, one: Parameter, annotation: Any) -> Parameter:
         wanted = [part for part in (annotation, *typing.get_args(annotation)) if isinstance(part, type)]
-        wanted = [cls for cls in wanted if self._is_own(cls) and not issubclass(cls, (enum.Enum, tuple))]
-        wanted = [cls for cls in wanted if cls is not self._array]
+        wanted = [cls for cls in wanted if self._is_own(cls) and cls is not self._array]
+        wanted = [cls for cls in wanted if not issubclass(cls, (enum.Enum, tuple))]
         able = [
             cls
             for cls, parts in self._parts.items()

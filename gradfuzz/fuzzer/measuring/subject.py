@@ -84,10 +84,11 @@ class Subject:
     _mirrored: Mapping[int, float] = field(default_factory=dict)
     """The numbers of the inputs of which the Hermitian part is taken, with the sign of the transpose."""
     _holding: tuple[Array, ...] = ()
-    """The inputs at which the values are taken that the function hides from differentiation, if others, or
-    the quantiles of its draws.
-    """
+    """The inputs at which that is taken which does not move, if it is others."""
     _hold: Literal["held", "by_quantiles", "by_documents"] = "held"
+    """What does not move, by the method of `Library`: what the function hides from differentiation, the
+    quantiles of its draws, or what the library's documents leave out.
+    """
 
     def arguments(self, arrays: Sequence[Any]) -> list[Any]:
         """The arguments, built from the framework's real arrays, one per input."""
@@ -112,21 +113,20 @@ class Subject:
 
     def held(self) -> Subject:
         """The function whose stopped values are constants: what they are at the inputs."""
-        return replace(self, _holding=tuple(i.value for i in self.inputs)).ready()
+        return self._kept("held")
 
     def by_quantiles(self) -> Subject:
         """The function whose draws are the quantiles that they are at the inputs."""
-        return (
-            replace(self, _holding=tuple(i.value for i in self.inputs), _hold="by_quantiles")
-            .ready()
-            .repeated()
-        )
+        return self._kept("by_quantiles").repeated()
 
     def by_documents(self) -> Subject:
         """The function without what the library's documents leave out of its gradient."""
         if self._holding:
             raise UntraceableError("it is held already")
-        return replace(self, _holding=tuple(i.value for i in self.inputs), _hold="by_documents").ready()
+        return self._kept("by_documents")
+
+    def _kept(self, hold: Literal["held", "by_quantiles", "by_documents"]) -> Subject:
+        return replace(self, _holding=tuple(i.value for i in self.inputs), _hold=hold).ready()
 
     def _real(self, result: Any) -> list[Any]:
         """The real arrays of a result. `UsageError` where it holds anything but arrays and numbers: it is

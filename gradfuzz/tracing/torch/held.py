@@ -2,7 +2,8 @@
 
 The function is run at those arguments first, and what `detach`, `.data` or an operation under `no_grad` give
 is kept in its order. Then it is run at the arguments, and is given what was kept. So it is of random numbers:
-of those whose distribution moves, the quantile is kept.
+of those whose distribution moves, the quantile is kept. Of rows of embeddings that is kept which they do not
+learn by Torch's documents.
 """
 
 from __future__ import annotations

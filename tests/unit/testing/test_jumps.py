@@ -442,10 +442,15 @@ def test_equal_numbers_of_a_function_that_has_a_derivative_hide_nothing() -> Non
     assert measure_gradient(f, x, grad=lambda x: 2.0 * x + np.array([0, 0, 1, 0, 0])).wrong
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "complex64"])
-@pytest.mark.parametrize("factor", [1.0, 1.001, -1.0])
+@pytest.mark.parametrize(
+    ("dtype", "factor"),
+    [
+        *((dtype, factor) for dtype in ("float32", "complex64") for factor in (1.0, 1.001, -1.0)),
+        *(("bfloat16", factor) for factor in (1.0, -1.0)),
+    ],
+)
 def test_a_cotangent_has_the_digits_of_its_output(dtype: str, factor: float) -> None:
-    """A number that is decided by, and cast. A small factor of a bfloat16 may be lost in rounding."""
+    """A number that is decided by, and cast."""
     torch = pytest.importorskip("torch")
 
     class Times(torch.autograd.Function):  # type: ignore[misc]
@@ -463,7 +468,4 @@ def test_a_cotangent_has_the_digits_of_its_output(dtype: str, factor: float) -> 
 
     found = measure_gradient(f, torch.tensor(1.92578125, dtype=torch.float64), modes="rev")
     assert found.untraced
-    if factor == 1.0:
-        assert found.verdict is Verdict.AGREE, found.reason
-    else:
-        assert (found.verdict is Verdict.DISAGREE) or (dtype == "bfloat16" and factor > 0.0), found.reason
+    assert found.verdict is (Verdict.AGREE if factor == 1.0 else Verdict.DISAGREE), found.reason
