@@ -522,21 +522,34 @@ def _must_nest(error: RuntimeError) -> None:
 def _for_duals(f: ArrayFunction) -> ArrayFunction:
     """The function for dual numbers. As in torch.func.jvp they require no gradient: TorchScript drops the
     tangents of those that do, from its second run on. A function that differentiates by its arguments itself
-    needs it, and Torch either says so or drops the tangents of a result.
+    needs it, and Torch says so. Where tangents are lost, it is asked with gradients, too: a custom op without
+    forward mode says so then. What has tangents then counts, if the function makes arguments of its own
+    require gradients, as torch.autograd.functional does: torch.func refuses it.
     """
 
     def of_duals(*xs: Any) -> tuple[Any, ...]:
+        found: tuple[Any, ...] | None = None
         try:
-            found: tuple[Any, ...] = f(*xs)
+            found = f(*xs)
             slopes = [forward_ad.unpack_dual(y).tangent for y in found if _is_float(y)]
             if xs[0].requires_grad or all(slope is not None for slope in slopes):
                 return found
         except RuntimeError as error:
             if "require grad" not in str(error):
                 raise
-        return f(*[x.requires_grad_() for x in xs])
+        plain = [forward_ad.unpack_dual(x).primal.detach() for x in xs]
+        again: tuple[Any, ...] = f(*[x.requires_grad_() for x in xs])
+        return again if found is None or _sets_requires_grad(f, plain) else found
 
     return of_duals
+
+
+def _sets_requires_grad(f: ArrayFunction, xs: Sequence[torch.Tensor]) -> bool:
+    try:
+        torch.func.vjp(lambda _: f(*xs), torch.zeros(()))
+    except RuntimeError as error:
+        return "Tensor.requires_grad_()" in str(error)
+    return False
 
 
 def _one_by_one(g: Scalar, xs: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:

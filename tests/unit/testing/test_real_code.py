@@ -358,6 +358,18 @@ def test_forward_mode_where_torch_drops_the_tangents_of_what_requires_no_gradien
         check_gradient(lambda x: LongerTangent.apply(rows(x)), torch.tensor(X), modes="fwd")
 
 
+@pytest.mark.parametrize("own", [torch.zeros_like, torch.sin])
+def test_tangents_that_are_lost_where_the_argument_requires_no_gradient(own: Any) -> None:
+    """`torch.func.jvp` of the second result is 0."""
+
+    def f(x: Any) -> Any:
+        return own(x), x * 2.0 if x.requires_grad else x.detach() * 2.0
+
+    check_gradient(f, torch.tensor(X), modes="rev", strict=True)
+    with pytest.raises(GradientMismatch, match="jvp"):
+        check_gradient(f, torch.tensor(X), modes="fwd")
+
+
 @pytest.mark.parametrize("factor", [1.0, 1.001])
 def test_a_custom_op_has_no_forward_mode(factor: float) -> None:
     def sine(x: torch.Tensor) -> torch.Tensor:
