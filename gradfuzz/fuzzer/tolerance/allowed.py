@@ -26,7 +26,7 @@ from gradfuzz.errors import EvaluationError, NotDifferentiableError, TripLimitEr
 from gradfuzz.fuzzer.results.finding import Reason
 from gradfuzz.fuzzer.tolerance.alternatives import LOSSY, written_otherwise
 from gradfuzz.fuzzer.tolerance.beyond_range import BeyondRangeNamespace
-from gradfuzz.fuzzer.tolerance.lanes import DRAWN, FEW, LANES, spread
+from gradfuzz.fuzzer.tolerance.lanes import FEW_DRAWN, LANES, spread
 from gradfuzz.fuzzer.tolerance.perturbed import (
     A_FEW,
     EPS,
@@ -432,13 +432,13 @@ def _likely(gradient: Sequence[Array], namespace: PerturbedNamespace) -> tuple[l
     """What the lanes that round at random do to each entry of a gradient, and to <g, g>, as a share of it."""
     likely, tilts = [], []
     for lanes in gradient:
-        exact = lanes[..., 0]
         with np.errstate(all="ignore"):  # what leaves the range says nothing
-            strays = [lanes[..., k] - exact for k, drawn in enumerate(FEW) if 0 < drawn < DRAWN]
-            most = functools.reduce(np.maximum, map(np.abs, strays))
-            likely.append(_as_of_its_line(namespace.scale * most))
-            size = float(np.vdot(exact, exact)) or 1.0
-            tilts.append(max(namespace.scale * abs(float(np.vdot(stray, exact))) / size for stray in strays))
+            likely.append(_as_of_its_line(namespace.scale * spread(lanes[..., :FEW_DRAWN])))
+            exact, *drawn = (lanes[..., k].ravel(order="K") for k in range(FEW_DRAWN))
+            size = float(np.dot(exact, exact)) or 1.0
+            tilts.append(
+                namespace.scale * max(abs(float(np.dot(one - exact, exact))) for one in drawn) / size
+            )
     return likely, tilts
 
 

@@ -20,6 +20,9 @@ DRAWN = 6
 FEW = (0, 1, 2, 6)
 """The lanes of one point whose arrays are large: of so many entries the noise of each needs fewer draws."""
 
+FEW_DRAWN = sum(lane < DRAWN for lane in FEW)
+"""The exact lane and those that round at random, which come first."""
+
 MANY = 2**14
 """Sums over so many numbers, and products made of as many, are perturbed as a whole."""
 
@@ -70,21 +73,32 @@ def per_point(x: Array) -> Array:
 
 def spread(lanes: Array) -> Array:
     """How far the other lanes, the last axis, are from the first one at most."""
-    exact = lanes[..., 0]
-    found, apart = np.zeros(exact.shape), np.empty(exact.shape, exact.dtype)
-    sizes = np.empty(exact.shape) if is_complex(exact) else apart
-    for k in range(1, lanes.shape[-1]):
-        np.abs(np.subtract(lanes[..., k], exact, out=apart), out=sizes)
-        np.maximum(found, sizes, out=found)
+    found = np.zeros_like(lanes[..., 0], np.float64)
+    for part, most in in_blocks(lanes, found[..., np.newaxis]):
+        exact, most = part[..., 0], most[..., 0]
+        apart = np.empty_like(exact)
+        sizes = np.empty_like(most) if is_complex(exact) else apart
+        for k in range(1, part.shape[-1]):
+            np.abs(np.subtract(part[..., k], exact, out=apart), out=sizes)
+            np.maximum(most, sizes, out=most)
     return found
 
 
-def in_blocks(x: Array) -> Iterator[Array]:
-    """The parts of an array along its longest axis but the last, small enough for a processor's cache."""
-    longest = int(np.argmax(x.shape[:-1])) if x.ndim > 1 else 0
-    rows = np.moveaxis(x, longest, 0) if x.ndim > 1 else x[np.newaxis]
-    step = max(1, _BLOCK * len(rows) // max(x.size, 1))
-    return (rows[k : k + step] for k in range(0, len(rows), step))
+def in_blocks(x: Array, *others: Array) -> Iterator[tuple[Array, ...]]:
+    """The parts of an array along an axis but the last, small enough for a processor's cache: of the axes
+    that are long enough, the one whose neighbours lie farthest apart. With them those of others that have the
+    same axes but the last.
+    """
+    if x.size <= _BLOCK or x.ndim < 2:
+        yield x, *others
+        return
+    *counts, _ = x.shape
+    least = min(x.size / _BLOCK, max(counts))
+    axis = max((k for k, count in enumerate(counts) if count >= least), key=lambda k: abs(x.strides[k]))
+    arrays = [np.moveaxis(a, axis, 0) for a in (x, *others)]
+    step = max(1, _BLOCK * counts[axis] // x.size)
+    for k in range(0, counts[axis], step):
+        yield tuple(a[k : k + step] for a in arrays)
 
 
 def of_exact(x: Array) -> Array:

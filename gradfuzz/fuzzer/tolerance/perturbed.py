@@ -35,6 +35,7 @@ import numpy as np
 
 from gradfuzz.fuzzer.tolerance.lanes import (
     FEW,
+    FEW_DRAWN,
     LANES,
     MANY,
     Array,
@@ -278,11 +279,13 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
         met, room = self._met, A_FEW if self._few else 0.0
         for rows in [*large, *([np.concatenate(small)] if small else [])]:
             far: Any = 0
-            for block in in_blocks(rows):
+            for (block,) in in_blocks(rows):
                 by_point = per_point(block)
                 exact = by_point[..., 0]
                 with np.errstate(invalid="ignore"):  # of two infinities; constants may be infinite
-                    sizes, apart = np.abs(exact), spread(by_point)
+                    # Of few lanes the last, where all additions err alike, is no sign of chaos.
+                    sizes = np.abs(exact)
+                    apart = spread(by_point[..., :FEW_DRAWN] if self._few else by_point)
                 axes = tuple(range(exact.ndim - 1))
                 # In the target, what cancels is as large as its noise, even where the exact lane is near 0.
                 at_least = np.where(sizes == 0.0, 1.0, np.maximum(sizes, apart * self.scale))
@@ -464,14 +467,15 @@ class PerturbedNamespace(LinalgLanes, TensorLanes, ComplexLanes, Namespace):
     def _of_norms(self, total: Array, sizes: Array, count: int) -> Array:
         """A sum of `count` terms, perturbed as a whole; `sizes` are those of the terms together, by point."""
         additions = np.where(self._biased, (count + 1.0) / 2.0, math.sqrt(count / 3.0))
-        if self._few and sizes.size > _POOL and not is_complex(total):  # lane by lane takes a third
+        if self._few and sizes.size > _POOL and not is_complex(total):  # part by part takes a fifth
             self.seen.append(sizes)
             self._next = first = (self._next + _STEP) % _POOL
-            for k in range(1, self.lanes):
-                draws = (self._sum[:, k] - 1.0) * additions[k]
-                losses = np.resize(np.roll(draws, -first), sizes.shape[:-1])
-                losses *= sizes[..., 0]
-                total[..., k] += losses
+            draws = (np.roll(self._sum, -first, axis=0) - 1.0) * additions
+            for part, own in in_blocks(total, sizes):
+                for k in range(1, self.lanes):
+                    losses = np.resize(draws[:, k], own.shape[:-1])
+                    losses *= own[..., 0]
+                    part[..., k] += losses
             return self._keep(total)
         sizes = np.broadcast_to(sizes[..., np.newaxis], (*sizes.shape, self.lanes)).reshape(total.shape)
         self.seen.append(sizes)  # no partial sum is larger

@@ -106,9 +106,17 @@ def probed(question: Question, tolerance: Tolerance) -> ProbedQuestion:
     for band in several:
         below = {n: exponents[n] - band * spread for n in shapes}
         there = {n: some[n] & (e >= 0) & (e < spread) if several[1:] else some[n] for n, e in below.items()}
-        weights = {n: np.where(there[n], np.ldexp(1.0, -e), 0.0) for n, e in below.items()}
+        weights = {n: np.where(there[n], _power_of_2(-e), 0.0) for n, e in below.items()}
         probes += [drawn(weights) for _ in range(_PROBES)]
     return ProbedQuestion.of(question, [p for p in probes if any(np.any(w) for w in p.values())])
+
+
+def _power_of_2(exponents: Array) -> Array:
+    """2 to exponents of normal numbers, by their bits: `np.ldexp` takes four times as long."""
+    biased = exponents.astype(np.int64)
+    biased += 1023
+    biased <<= 52
+    return np.asarray(biased.view(np.float64))
 
 
 def _bands(exponents: Array, spread: int) -> list[int]:
@@ -288,20 +296,19 @@ def noise_of(question: Question, tolerance: Tolerance) -> Mapping[str, Array]:
     if ALONG in tolerance.noise:
         return {ALONG: tolerance.noise[ALONG]}
     unit = unit_roundoff(question.precision)
-    sizes = {n: np.abs(tolerance.gradient.get(n, np.zeros(tolerance.noise[n].shape))) for n in question.wrt}
+    known = {n: tolerance.noise[n] + unit * np.abs(tolerance.gradient.get(n, 0.0)) for n in question.wrt}
 
-    def weighed(weights: Array, *parts: Array) -> float:
-        own, noise, size = _there(weights, *parts)
-        own = np.abs(own)
-        return float(np.dot(own, noise)) + unit * float(np.dot(own, size))
+    def weighed(weights: Array, noise: Array) -> float:
+        own, noise = _there(weights, noise)
+        return float(np.dot(np.abs(own), noise))
 
-    sums = [sum(weighed(w[n], tolerance.noise[n], sizes[n]) for n in question.wrt) for w in question.probes]
+    sums = [sum(weighed(w[n], known[n]) for n in question.wrt) for w in question.probes]
     return {ALONG: np.array(sums)}
 
 
 def _there(weights: Array, *parts: Array) -> list[Array]:
     """The weights that are not 0, and the numbers that have them, in one row each."""
-    if np.count_nonzero(weights) == np.size(weights):
+    if np.all(weights):
         return [np.ravel(x) for x in (weights, *parts)]
     there = weights != 0.0
     return [x[there] for x in (weights, *parts)]

@@ -27,7 +27,6 @@ from gradfuzz.fuzzer.verdict.along import (
     located,
     noise_of,
     of_entry,
-    probed,
     products,
     reached,
     suspicious,
@@ -236,7 +235,7 @@ def check_answers(answers: LazyAnswers, evaluator: Evaluator, *, entries: bool =
     size = entries_of(question) if question.order else 0
     if size > (MANY if entries else FEW):
         (tolerance,) = evaluator.tolerances(question)
-        case = guess(probed(question, tolerance))
+        case = guess(evaluator.probed(question))
         at_tie = size > MANY and case.truth is not None and case.truth.kink
         tied = _tied(question) if at_tie else None
         beside = None if tied is None else _beside_ties(case, tied, guess)

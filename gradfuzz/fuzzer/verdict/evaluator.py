@@ -9,7 +9,16 @@ import numpy as np
 
 from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import TRIPS, Tolerance, tolerances, wide_tolerances
-from gradfuzz.fuzzer.verdict.along import MANY, entries_of, farthest, noise_of, probed, told, wide_along
+from gradfuzz.fuzzer.verdict.along import (
+    MANY,
+    Probe,
+    entries_of,
+    farthest,
+    noise_of,
+    probed,
+    told,
+    wide_along,
+)
 from gradfuzz.fuzzer.verdict.classify import CLEAR
 from gradfuzz.fuzzer.verdict.judge import joined, judge, plainly_right
 from gradfuzz.fuzzer.verdict.large import REFERENCES, Large, is_large, split
@@ -36,6 +45,7 @@ class Evaluator:
         self._trip_limit = trip_limit
         self._tolerances: Latest[list[Tolerance]] = Latest(size)
         self._large: Latest[Large] = Latest(4)
+        self._probes: Latest[Sequence[Probe]] = Latest(2)
 
     def tolerances(self, question: Question) -> list[Tolerance]:
         """One tolerance per point, cached across modes."""
@@ -45,6 +55,12 @@ class Evaluator:
             return self._granted(question, tolerances(question, trip_limit=self._trip_limit))
 
         return self._tolerances.get(key, narrow)
+
+    def probed(self, question: Question) -> ProbedQuestion:
+        """A question of one point along directions, the same across modes."""
+        key = question_key(question, probes=False)
+        probes = self._probes.get(key, lambda: probed(question, *self.tolerances(question)).probes)
+        return ProbedQuestion.of(question, probes)
 
     def _granted(self, question: Question, found: list[Tolerance]) -> list[Tolerance]:
         """The tolerances with the accuracy that is granted, along directions as well."""

@@ -598,16 +598,16 @@ def _unjudged(
     form = FORMATS[case.question.precision]
     found = {}
     for name, e in expected.items():
-        plainly = np.zeros(np.shape(e), np.bool_)
         with np.errstate(invalid="ignore"):  # of an entry that leaves the range nothing may be known
-            if np.all(allowed[name] < _DROWNED * np.abs(e)):
-                found[name] = plainly
-                continue
+            found[name] = maybe = np.asarray(~(allowed[name] < _DROWNED * np.abs(e)))
+            right, room, bound = (np.asarray(x)[maybe] for x in (e, allowed[name], bounds[name]))
+            is_0 = (np.abs(right) <= form.normal) & (room <= _NEXT_TO_0 * form.normal)
+            drowned = (np.abs(right) > bound) & (room >= _DROWNED * np.abs(right)) & ~is_0
+            nothing = np.isinf(room) | drowned
             if name in got:
-                plainly = np.abs(got[name] - e) <= _PLAINLY * SAFETY * form.roundoff * np.abs(e)
-            is_0 = (np.abs(e) <= form.normal) & (allowed[name] <= _NEXT_TO_0 * form.normal)
-            drowned = (np.abs(e) > bounds[name]) & (allowed[name] >= _DROWNED * np.abs(e)) & ~is_0
-            found[name] = ~plainly & (np.isinf(allowed[name]) | drowned)
+                off = np.abs(np.asarray(got[name])[maybe] - right)
+                nothing &= ~(off <= _PLAINLY * SAFETY * form.roundoff * np.abs(right))
+            maybe[maybe] = nothing
     count, size = (sum(int(f(x)) for x in found.values()) for f in (np.count_nonzero, np.size))
     is_known = all(np.all(np.isfinite(allowed[name])) for name in found)
     if isinstance(case.question, ProbedQuestion) and size > _MANY and count <= _CANCELLED * size and is_known:

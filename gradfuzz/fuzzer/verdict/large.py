@@ -26,7 +26,7 @@ from gradfuzz.fuzzer.results.finding import CheckResult, Reason, Verdict
 from gradfuzz.fuzzer.tolerance.allowed import LARGE, SAFETY, Tolerance
 from gradfuzz.fuzzer.tolerance.lanes import FEW, LANES
 from gradfuzz.fuzzer.tolerance.perturbed import turned, unit_roundoff
-from gradfuzz.fuzzer.verdict.along import at_entry, noise_of, products, signs
+from gradfuzz.fuzzer.verdict.along import Probe, at_entry, noise_of, products, signs
 from gradfuzz.oracles.base import ALONG, Answer, Array, Doubt, Mode, ProbedQuestion, Question, Truth
 from gradfuzz.programs.arithmetic.numpy_namespace import NumpyNamespace, numbers_of
 from gradfuzz.programs.evaluation.interpret import arguments_of, evaluate, interpret
@@ -170,13 +170,17 @@ class Large:
             )
         }
         self._arithmetic = _Float64(question.precision)
+        self._known: Recent[tuple[Probe, ...], Truth] = Recent(self._products, 2)
 
     def truth(self, asked: Question, *, confirm: bool) -> Truth:
         """The truth of the question or of it along directions."""
         tolerance = self._tolerance
         if tolerance.reason is not None:
             return Truth.unknown(_DOUBTS.get(tolerance.reason, Doubt.REFERENCES), tolerance.message)
-        found = self.unconfirmed(asked)
+        if isinstance(asked, ProbedQuestion):
+            found = self._known.get(asked.probes)
+        else:
+            found = self.unconfirmed(asked)
         if asked.order and self._doubt:
             return Truth.unknown(Doubt.REFERENCES, self._doubt)
         if asked.order and confirm and isinstance(asked, ProbedQuestion):
@@ -199,6 +203,9 @@ class Large:
         noise = noise_of(asked, tolerance) if asked.order else {}
         bounds = {name: granted(g, noise[name]) for name, g in gradient.items()}
         return Truth("ok", values, value_bounds, gradient, bounds)
+
+    def _products(self, probes: tuple[Probe, ...]) -> Truth:
+        return self.unconfirmed(ProbedQuestion.of(self._question, probes))
 
     def others_taken(self, answer: Answer) -> tuple[float, ...]:
         """Those of the open decisions that bring the derivative nearer to an answer if they are taken the

@@ -233,8 +233,13 @@ def test_an_entry_that_is_off_together_with_all_others_is_found(share: float) ->
 
 def test_lanes_are_looked_at_part_by_part() -> None:
     x = RNG.normal(size=(3, 40_000, LANES))
-    assert np.array_equal(np.concatenate(list(in_blocks(x)), axis=0), np.moveaxis(x, 1, 0))
-    assert len(list(in_blocks(x))) > 1
+    parts, beside = zip(*in_blocks(x, 2.0 * x[..., :1]), strict=True)
+    assert len(parts) > 1
+    assert np.array_equal(np.concatenate(parts, axis=0), np.moveaxis(x, 1, 0))
+    assert all(np.array_equal(own, 2.0 * part[..., :1]) for part, own in zip(parts, beside, strict=True))
+    y = np.moveaxis(x.reshape(300, 400, LANES), 0, 1)  # its first axis lies in memory behind its second one
+    assert np.array_equal(np.concatenate([part for (part,) in in_blocks(y)], axis=0), np.moveaxis(y, 1, 0))
+    assert np.array_equal(spread(y), np.max(np.abs(y - y[..., :1]), axis=-1))
     assert np.array_equal(spread(x), np.max(np.abs(x - x[..., :1]), axis=-1))
     z = x[:2, :5] + 1j * x[1:, 5:10]
     assert np.array_equal(spread(z), np.max(np.abs(z - z[..., :1]), axis=-1))
