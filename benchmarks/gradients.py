@@ -18,7 +18,7 @@ import statistics
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -172,17 +172,20 @@ def layers() -> None:
 
 
 def millions() -> None:
-    """A network of 1,000,000 parameters in JAX, beside a check_grads that has compiled already: the best of a
-    few.
+    """Networks of 1,000,000 parameters, beside a check_grads that has compiled already, and beside gradcheck
+    in its fast mode: the best of a few.
     """
     import jax
 
     for dtype in ("float32", "float64"):
         with jax.enable_x64(dtype == "float64"):
-            _million(dtype)
+            _million_of_jax(dtype)
+    for dtype in ("float32", "float64"):
+        for name in ("Tanh", "ReLU", "GELU"):
+            _million_of_torch(dtype, name)
 
 
-def _million(dtype: str, times: int = 5) -> None:
+def _million_of_jax(dtype: str) -> None:
     import jax
     import jax.numpy as jnp
     from jax.test_util import check_grads
@@ -210,32 +213,96 @@ def _million(dtype: str, times: int = 5) -> None:
         (jnp.asarray(rng.normal(size=(n, m)) / n**0.5, dtype), jnp.asarray(rng.normal(size=m) / 10, dtype))
         for n, m in itertools.pairwise(sizes)
     ]
-    found: list[str] = []
-
-    def mistake() -> None:
-        try:
-            check_gradient(mistaken, layers, modes="rev")
-        except GradientMismatch as mismatch:
-            found.append(str(mismatch).splitlines()[0])
 
     def theirs(*modes: str) -> Callable[[], Any]:  # its default tolerances fail at so many numbers
         return lambda: check_grads(network, (layers,), order=1, modes=modes, atol=0.1, rtol=0.1)
 
-    calls = {
-        "check_grads, rev": theirs("rev"),
-        "check_gradient, rev": lambda: check_gradient(network, layers, modes="rev"),
-        "one entry twice too large": mistake,
-        "check_grads": theirs("fwd", "rev"),
-        "check_gradient": lambda: check_gradient(network, layers),
-    }
-    best = {name: min(seconds(call) for _ in range(times + 1)) for name, call in calls.items()}
-    rev, own, wrong, both, whole = best.values()
+    _compare(
+        f"a network of 1,000,000 parameters in {dtype}",
+        {"a warm check_grads in reverse mode": theirs("rev"), "in both modes": theirs("fwd", "rev")},
+        lambda **options: check_gradient(network, layers, **options),
+        lambda: check_gradient(mistaken, layers),
+    )
+
+
+def _million_of_torch(dtype: str, step: str) -> None:
+    import torch
+    from torch import nn
+
+    rows, *sizes = {
+        "Tanh": (4, 784, 1024, 189, 10),
+        "ReLU": (32, 512, 896, 512, 128),
+        "GELU": (16, 1000, 900, 90),
+    }[step]
+    torch.manual_seed(7)
+    made = [part for n, m in itertools.pairwise(sizes) for part in (nn.Linear(n, m), getattr(nn, step)())]
+    network = nn.Sequential(*made[:-1]).to(getattr(torch, dtype))
+    x = torch.randn(rows, sizes[0], dtype=getattr(torch, dtype))
+    parameters = dict(network.named_parameters())
+
+    def mean(module: Any, x: Any) -> Any:
+        return module(x).square().mean()
+
+    def of_parameters(x: Any, *given: Any) -> Any:
+        own = dict(zip(parameters, given, strict=True))
+        return torch.func.functional_call(network, own, (x,)).square().mean()
+
+    def theirs(*, forward: bool) -> Callable[[], Any]:
+        given = [a.detach().requires_grad_() for a in (x, *parameters.values())]
+        wide = {"eps": 1e-3, "atol": 0.1, "rtol": 0.1}  # its default tolerances fail at so many numbers
+        return lambda: torch.autograd.gradcheck(
+            of_parameters, given, fast_mode=True, check_forward_ad=forward, **wide
+        )
+
+    def wrong() -> None:
+        def doubled(slopes: Any) -> Any:
+            slopes = slopes.clone()
+            slopes[17, 43] *= 2.0
+            return slopes
+
+        hook = parameters["2.weight"].register_hook(doubled)
+        try:
+            check_gradient(mean, network, x)
+        finally:
+            hook.remove()
+
+    _compare(
+        f"a network of {sum(p.numel() for p in parameters.values()):,} parameters with {step} in {dtype}",
+        {"gradcheck's fast mode": theirs(forward=False), "with forward mode": theirs(forward=True)},
+        lambda **options: check_gradient(mean, network, x, **options),
+        wrong,
+    )
+
+
+def _compare(
+    title: str,
+    theirs: Mapping[str, Callable[[], Any]],
+    own: Callable[..., Any],
+    wrong: Callable[[], Any],
+    times: int = 6,
+) -> None:
+    """The checks of a library in reverse mode and in both, beside ours, and ours of one wrong entry."""
+    found: list[str] = []
+
+    def mistake() -> None:
+        try:
+            wrong()
+        except GradientMismatch as mismatch:
+            found.append(str(mismatch).splitlines()[0])
+
+    (one, reverse), (both, all_modes) = theirs.items()
+    calls = (reverse, lambda: own(modes="rev"), all_modes, own, mistake)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # gradcheck's of float32
+        rev, own_rev, whole, own_whole, wrong_whole = (min(seconds(f) for _ in range(times)) for f in calls)
     print(
-        f"a network of 1,000,000 parameters in {dtype}: {own:.2f} s in reverse mode, {own / rev:.1f} times a"
-        f" warm check_grads; {whole:.2f} s in both modes, {whole / both:.1f} times"
+        f"{title}: {own_rev:.2f} s in reverse mode, {own_rev / rev:.1f} times {one};"
+        f" {own_whole:.2f} s in both modes, {own_whole / whole:.1f} times {both}"
     )
     told = found[0] if found else "not found"
-    print(f"    one entry twice too large: {wrong:.2f} s, {wrong / own:.1f} times the right one; {told}")
+    more = wrong_whole / own_whole
+    print(f"    one entry twice too large: {wrong_whole:.2f} s, {more:.1f} times the right one;")
+    print(f"    {told}")
 
 
 TABLES = {

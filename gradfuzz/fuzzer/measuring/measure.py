@@ -612,7 +612,10 @@ class Inquiry:
         """
         wide = None
         if not ruled and needs_float64(case, case.question, 0, self._evaluator):
-            wide = self._in_float64(case)
+            worst = _worst_entry(case) if is_large(case.question) else None
+            wide = self._in_float64(case, worst)
+            if worst is not None and wide is not None and wide.verdict is not Verdict.DISAGREE:
+                wide = self._in_float64(case)  # another entry may be wrong there
             case = self._beside_float64(case, wide)
         entry, truth = _worst_entry(case), case.truth
         if case.verdict is not Verdict.DISAGREE or entry is None or truth is None:
@@ -854,8 +857,8 @@ class Inquiry:
         """
         return self._beside_float64(case, self._in_float64(case))
 
-    def _in_float64(self, case: CheckResult) -> CheckResult | None:
-        """The verdict at the same inputs in float64; None where there is none."""
+    def _in_float64(self, case: CheckResult, entry: Entry | None = None) -> CheckResult | None:
+        """The verdict at the same inputs in float64, on one entry or on all; None where there is none."""
         question = case.question
         if self._gradient is not None or question.precision == "float64":
             return None
@@ -865,7 +868,7 @@ class Inquiry:
             there = self._about(_entering(self.subject, given, "float64"), exact, allowed=self._allowed)
             if not there.subject.draws_alike(given, self.subject.precision):
                 return None
-            return there._beside_stops(question.modes, 1.0, None).case  # noqa: SLF001 - of its own class
+            return there._beside_stops(question.modes, 1.0, entry).case  # noqa: SLF001 - of its own class
         except Exception:  # noqa: BLE001 - a function may take no float64
             return None
 
