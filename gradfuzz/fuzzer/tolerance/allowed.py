@@ -436,9 +436,8 @@ def _likely(gradient: Sequence[Array], namespace: PerturbedNamespace) -> tuple[l
             likely.append(_as_of_its_line(namespace.scale * spread(lanes[..., :FEW_DRAWN])))
             exact, *drawn = (lanes[..., k].ravel(order="K") for k in range(FEW_DRAWN))
             size = float(np.dot(exact, exact)) or 1.0
-            tilts.append(
-                namespace.scale * max(abs(float(np.dot(one - exact, exact))) for one in drawn) / size
-            )
+            tilt = max(abs(float(np.dot(one - exact, exact))) for one in drawn)
+            tilts.append(namespace.scale * tilt / size)
     return likely, tilts
 
 
