@@ -40,6 +40,7 @@ __all__ = [
     "InstallError",
     "MissingExtraError",
     "NotDifferentiableError",
+    "NotLinearError",
     "PluginError",
     "PrecisionError",
     "ProgramError",
@@ -104,6 +105,10 @@ class SideEffectError(GradfuzzError):
     """A derivative changes its arguments, or is another one when it is asked a second time, or of one of
     several results alone.
     """
+
+
+class NotLinearError(GradfuzzError):
+    """A gradient is not linear in its cotangent, or raises for that of a sum alone."""
 
 
 class UntraceableError(GradfuzzError):

@@ -14,7 +14,7 @@ import torch.utils.checkpoint
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode, resolve_name
 
-from gradfuzz.errors import SideEffectError
+from gradfuzz.errors import NotLinearError, SideEffectError
 from gradfuzz.libraries.library import (
     ArrayFunction,
     Differentiated,
@@ -224,6 +224,26 @@ def _must_stand_alone(ys: Sequence[Any], xs: Sequence[Any], ws: Sequence[Any]) -
                 raise SideEffectError(f"the gradient of result {k} alone is another one {beside}")
 
 
+def _must_be_linear(ys: Sequence[Any], xs: Sequence[Any], ws: Sequence[Any], found: Sequence[Any]) -> None:
+    """`NotLinearError` where the gradient of the sum of all results and that for what is left of the weights
+    do not add up to what was `found`. The cotangent of a sum is a single 1, expanded: it lies otherwise in
+    memory.
+    """
+    of = "the gradient for the cotangent of a sum, all ones,"
+    rest = gradients(ys, xs, [w - 1.0 for w in ws], retain_graph=True)
+    try:
+        ones = [torch.ones((), dtype=y.dtype).expand(y.shape) for y in ys]
+        of_sum = gradients(ys, xs, ones, retain_graph=True)
+    except Exception as error:
+        raise NotLinearError(f"{of} raises {type(error).__name__}: {error}") from error
+    for g, *parts in zip(found, of_sum, rest, strict=True):
+        known = torch.isfinite(g) & torch.isfinite(parts[1])
+        g, a, b = (part[known] for part in (g, *parts))
+        room = torch.finfo(g.dtype).eps ** 0.5 * (torch.abs(a) + torch.abs(b)).max() if g.numel() else 0.0
+        if g.numel() and not torch.all(torch.abs(a + b - g) <= room):
+            raise NotLinearError(f"{of} is not what those for other cotangents add up to")
+
+
 def second(ys: Any, xs: Any, ws: Any) -> Any:
     gradients(ys, xs, ws, retain_graph=True)
     return gradients(ys, xs, ws)
@@ -407,7 +427,10 @@ class TorchLibrary(Library):
         first = [g.clone() for g in gradients(*about, retain_graph=True)]  # the second may write into it
         if 1 < len(active) <= _ALONE:
             _must_stand_alone(*about)
-        return outputs, [*first, *gradients(*about)]
+        again = gradients(*about, retain_graph=True)
+        if any(y.numel() > 1 for y, _ in active) and all(map(torch.equal, first, again)):
+            _must_be_linear(*about, first)
+        return outputs, [*first, *again]
 
     def derivative_by(
         self, way: AskedWay, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted

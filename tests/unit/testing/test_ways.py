@@ -414,6 +414,38 @@ def test_a_result_alone_has_the_gradient_that_it_has_beside_zeros(unused: str) -
     assert found.reason.startswith(words[unused])
 
 
+def of_ones(ctx: Any, x: Any, g: Any) -> Any:
+    return (2.02 if bool(torch.all(g == 1.0)) else 2.0) * x * g
+
+
+def from_memory(ctx: Any, x: Any, g: Any) -> Any:
+    """What a kernel does that takes a cotangent for contiguous."""
+    numbers = torch.empty(0, dtype=g.dtype).set_(g.untyped_storage())
+    return 2.0 * x * torch.nn.functional.pad(numbers, (0, x.numel() - numbers.numel())).view(x.shape)
+
+
+def in_place(ctx: Any, x: Any, g: Any) -> Any:
+    saved = g.clone()
+    g.mul_(1.0)
+    return 2.0 * x * saved
+
+
+@pytest.mark.parametrize(
+    ("backward", "words"),
+    [
+        (of_ones, "is not what those for other cotangents add up to"),
+        (from_memory, "is not what those for other cotangents add up to"),
+        (in_place, "raises RuntimeError: unsupported operation"),
+    ],
+)
+def test_the_cotangent_of_a_sum_is_asked_too(backward: Any, words: str) -> None:
+    function = function_of(backward)
+    with pytest.raises(GradientMismatch, match=f"is not linear in its cotangent\n.*{words}"):
+        check_gradient(function, torch.tensor(X))
+    leaf = torch.tensor(X, requires_grad=True)
+    assert torch.autograd.gradcheck(function.apply, (leaf,), raise_exception=False)
+
+
 def test_what_torch_compiled_for_one_pass_is_not_asked_twice() -> None:
     check_gradient(raises_the_second_time("non-empty donated buffers"), torch.tensor(X))
     with pytest.raises(GradientMismatch, match="raises an error"):
