@@ -109,7 +109,7 @@ def has_crossed_bounds(call: Call) -> bool:
 
 
 def scipy_has_no_value(call: Call) -> bool:
-    """Whether a number is complex, or SciPy's function of the same name returns NaN or refuses the numbers.
+    """Whether a number is complex, or SciPy's function of the same name returns NaN or refuses the arguments.
 
     It does so where no distribution has such parameters.
     """
@@ -124,7 +124,7 @@ def scipy_has_no_value(call: Call) -> bool:
             value = resolve_name(name)(*[x for k, x in built if not k], **{k: x for k, x in built if k})
     except (AttributeError, ImportError, TypeError):  # it has no such function or parameter
         return False
-    except ValueError:
+    except (ValueError, IndexError):
         return True
     return bool(np.any(np.isnan(value)))
 

@@ -760,6 +760,14 @@ def test_what_libraries_answer_in_reverse_mode(asked: Call, expected: Verdict) -
     assert found.case.verdict is expected
 
 
+@pytest.mark.parametrize(("shares", "is_refused"), [(0.5, True), ([0.25, 0.75], False), ([-0.5, 1.5], True)])
+def test_scipy_has_no_value_where_it_refuses_the_arguments(shares: Any, is_refused: bool) -> None:
+    """One share alone is an IndexError of SciPy, a negative one is NaN."""
+    p = Argument(array=np.array(shares))
+    drawn = of("jax.scipy.stats.multinomial.logpmf", numbers(1, 1), literal("2"), p)
+    assert excluded.scipy_has_no_value(drawn) is is_refused
+
+
 @pytest.mark.parametrize(
     ("variances", "expected"), [((2.0,), Verdict.AGREE), ((0.5, 2.0), Verdict.INCONCLUSIVE)]
 )

@@ -663,6 +663,7 @@ DIAGONALS = coded(
     TENSORFLOW, "raw_ops.MatrixSetDiagV2(input=x0, diagonal=x1, k=(0, 1))", Class.WRONG_VALUE, "rev"
 )
 WEIGHTS = coded(JAX, "scipy.special.logsumexp(x0, b=array([0.0]))", Class.MISSING, "rev")
+COSINE = coded(JAX, "numpy.acos(x0.astype(jnp.complex128))", Class.SIGN_FLIP, "rev")
 MATMUL = coded(
     PADDLE, "mm(x0, x1)", Class.ERROR, "rev", "ValueError: Input dimension size should be equal to 2"
 )
@@ -754,6 +755,8 @@ CHI2 = called("autograd.scipy.stats.chi2.pdf", Class.MISSING, "rev", **AUTOGRAD)
         ("tensorflow 34", DIAGONALS, code(DIAGONALS, "(0, 1)", "0")),
         ("jax 48", WEIGHTS, code(WEIGHTS, "0.0", "0.5")),
         ("jax 48", WEIGHTS, {"kind": Class.NON_FINITE}),
+        ("jax 49", COSINE, {"kind": Class.WRONG_VALUE}),
+        ("jax 49", COSINE, code(COSINE, "complex128", "float64")),
         ("tensorflow 19", SCATTER, {"note": "InvalidArgumentError: no such place"}),
         ("tensorflow 29", GAMMA, {"modes": ("rev",)}),
         ("tensorflow 31", STD, {"kind": Class.WRONG_VALUE}),
