@@ -224,24 +224,38 @@ def _must_stand_alone(ys: Sequence[Any], xs: Sequence[Any], ws: Sequence[Any]) -
                 raise SideEffectError(f"the gradient of result {k} alone is another one {beside}")
 
 
+_OWN_NOISE = 16.0
+"""So many times what rounding does to a gradient in two parts the one for the cotangent of a sum may be off."""
+
+_COARSE = 2.0**-5
+"""A gradient may be rounded to bfloat16 inside; in few entries that may by chance do nothing to two parts."""
+
+
 def _must_be_linear(ys: Sequence[Any], xs: Sequence[Any], ws: Sequence[Any], found: Sequence[Any]) -> None:
     """`NotLinearError` where the gradient of the sum of all results and that for what is left of the weights
-    do not add up to what was `found`. The cotangent of a sum is a single 1, expanded: it lies otherwise in
-    memory.
+    do not add up to what was `found`, and those for two other parts of the weights do. The cotangent of a sum
+    is a single 1, expanded: it lies otherwise in memory.
     """
+
+    def off(ones: Sequence[Any], rest: Sequence[Any]) -> list[tuple[Any, Any]]:
+        """By how much the gradients of two parts fail to add up, and how large they are, by input."""
+        both = (gradients(ys, xs, part, retain_graph=True) for part in (rest, ones))
+        rows = [(g, a, b, torch.isfinite(g) & torch.isfinite(a)) for g, a, b in zip(found, *both, strict=True)]
+        return [((a + b - g)[known], (abs(a) + abs(b))[known]) for g, a, b, known in rows]
+
+    others = [0.75 * torch.roll(w.flatten(), 1).view(w.shape) for w in ws]
+    usual = off(others, [w - u for w, u in zip(ws, others, strict=True)])
     of = "the gradient for the cotangent of a sum, all ones,"
-    rest = gradients(ys, xs, [w - 1.0 for w in ws], retain_graph=True)
+    ones = [torch.ones((), dtype=y.dtype).expand(y.shape) for y in ys]
     try:
-        ones = [torch.ones((), dtype=y.dtype).expand(y.shape) for y in ys]
-        of_sum = gradients(ys, xs, ones, retain_graph=True)
+        of_sum = off(ones, [w - 1.0 for w in ws])
     except Exception as error:
         raise NotLinearError(f"{of} raises {type(error).__name__}: {error}") from error
-    for g, *parts in zip(found, of_sum, rest, strict=True):
-        known = torch.isfinite(g) & torch.isfinite(parts[1])
-        g, a, b = (part[known] for part in (g, *parts))
-        room = torch.finfo(g.dtype).eps ** 0.5 * (torch.abs(a) + torch.abs(b)).max() if g.numel() else 0.0
-        if g.numel() and not torch.all(torch.abs(a + b - g) <= room):
-            raise NotLinearError(f"{of} is not what those for other cotangents add up to")
+    for (noise, _), (error, sizes) in zip(usual, of_sum, strict=True):
+        if error.numel() and torch.isfinite(noise).all():
+            room = _OWN_NOISE * abs(noise).max() + _COARSE * sizes.max()
+            if not torch.all(abs(error) <= room):
+                raise NotLinearError(f"{of} is not what those for other cotangents add up to")
 
 
 def second(ys: Any, xs: Any, ws: Any) -> Any:

@@ -415,7 +415,7 @@ def test_a_result_alone_has_the_gradient_that_it_has_beside_zeros(unused: str) -
 
 
 def of_ones(ctx: Any, x: Any, g: Any) -> Any:
-    return (2.02 if bool(torch.all(g == 1.0)) else 2.0) * x * g
+    return (2.2 if bool(torch.all(g == 1.0)) else 2.0) * x * g
 
 
 def from_memory(ctx: Any, x: Any, g: Any) -> Any:
