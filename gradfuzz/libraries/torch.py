@@ -224,11 +224,11 @@ def _must_stand_alone(ys: Sequence[Any], xs: Sequence[Any], ws: Sequence[Any]) -
                 raise SideEffectError(f"the gradient of result {k} alone is another one {beside}")
 
 
-_OWN_NOISE = 16.0
-"""So many times what rounding does to a gradient in two parts the one for the cotangent of a sum may be off."""
-
 _COARSE = 2.0**-5
-"""A gradient may be rounded to bfloat16 inside; in few entries that may by chance do nothing to two parts."""
+"""A gradient may be rounded to bfloat16 inside."""
+
+_OWN_NOISE = 16.0
+"""A gradient in two parts may be off by so many times what it is off in two others."""
 
 
 def _must_be_linear(ys: Sequence[Any], xs: Sequence[Any], ws: Sequence[Any], found: Sequence[Any]) -> None:
@@ -237,25 +237,29 @@ def _must_be_linear(ys: Sequence[Any], xs: Sequence[Any], ws: Sequence[Any], fou
     is a single 1, expanded: it lies otherwise in memory.
     """
 
-    def off(ones: Sequence[Any], rest: Sequence[Any]) -> list[tuple[Any, Any]]:
-        """By how much the gradients of two parts fail to add up, and how large they are, by input."""
-        both = (gradients(ys, xs, part, retain_graph=True) for part in (rest, ones))
-        rows = [(g, a, b, torch.isfinite(g) & torch.isfinite(a)) for g, a, b in zip(found, *both, strict=True)]
-        return [((a + b - g)[known], (abs(a) + abs(b))[known]) for g, a, b, known in rows]
+    def off(part: Sequence[Any]) -> list[tuple[float, float]]:
+        """By how much two parts fail to add up at most, and how large they are, by input."""
+        rest = [w - p for w, p in zip(ws, part, strict=True)]
+        both = (gradients(ys, xs, one, retain_graph=True) for one in (rest, part))
+        rows = []
+        for g, a, b in zip(found, *both, strict=True):
+            known = torch.isfinite(g) & torch.isfinite(a)
+            g, a, b = g[known], a[known], b[known]
+            most = (abs(a + b - g).max(), (abs(a) + abs(b)).max()) if g.numel() else (0.0, 0.0)
+            rows.append((float(most[0]), float(most[1])))
+        return rows
 
-    others = [0.75 * torch.roll(w.flatten(), 1).view(w.shape) for w in ws]
-    usual = off(others, [w - u for w, u in zip(ws, others, strict=True)])
     of = "the gradient for the cotangent of a sum, all ones,"
-    ones = [torch.ones((), dtype=y.dtype).expand(y.shape) for y in ys]
     try:
-        of_sum = off(ones, [w - 1.0 for w in ws])
+        of_sum = off([torch.ones((), dtype=y.dtype).expand(y.shape) for y in ys])
     except Exception as error:
         raise NotLinearError(f"{of} raises {type(error).__name__}: {error}") from error
-    for (noise, _), (error, sizes) in zip(usual, of_sum, strict=True):
-        if error.numel() and torch.isfinite(noise).all():
-            room = _OWN_NOISE * abs(noise).max() + _COARSE * sizes.max()
-            if not torch.all(abs(error) <= room):
-                raise NotLinearError(f"{of} is not what those for other cotangents add up to")
+    if all(apart <= _COARSE * size for apart, size in of_sum):
+        return
+    usual = off([0.75 * torch.roll(w.flatten(), 1).view(w.shape) for w in ws])
+    for (apart, size), (noise, _) in zip(of_sum, usual, strict=True):
+        if not apart <= _COARSE * size + _OWN_NOISE * noise:
+            raise NotLinearError(f"{of} is not what those for other cotangents add up to")
 
 
 def second(ys: Any, xs: Any, ws: Any) -> Any:
