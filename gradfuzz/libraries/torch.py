@@ -446,7 +446,8 @@ class TorchLibrary(Library):
         if 1 < len(active) <= _ALONE:
             _must_stand_alone(*about)
         again = gradients(*about, retain_graph=True)
-        if any(y.numel() > 1 for y, _ in active) and all(map(torch.equal, first, again)):
+        is_plain = all(g.layout is torch.strided for g in first) and any(y.numel() > 1 for y, _ in active)
+        if is_plain and all(map(torch.equal, first, again)):
             _must_be_linear(*about, first)
         return outputs, [*first, *again]
 

@@ -446,6 +446,12 @@ def test_the_cotangent_of_a_sum_is_asked_too(backward: Any, words: str) -> None:
     assert torch.autograd.gradcheck(function.apply, (leaf,), raise_exception=False)
 
 
+def test_a_sparse_gradient_is_right_as_it_is() -> None:
+    places = torch.tensor([1, 0, 1])
+    table = torch.tensor(np.stack([X, 2.0 * X], axis=1))
+    check_gradient(lambda w: torch.nn.functional.embedding(places, w, sparse=True), table, modes="rev")
+
+
 def test_what_torch_compiled_for_one_pass_is_not_asked_twice() -> None:
     check_gradient(raises_the_second_time("non-empty donated buffers"), torch.tensor(X))
     with pytest.raises(GradientMismatch, match="raises an error"):
