@@ -54,6 +54,8 @@ _LACKS = (
     # torch.func, by which forward mode is nested
     Lack("override the setup_context", "Extending torch.func with autograd.Function", fwd=True),
     Lack("generate_vmap_rule", "Extending torch.func with autograd.Function", fwd=True),
+    # What is in forward mode itself, by forward_ad: torch.func does not nest it either
+    Lack("Nested forward mode AD", "the documents of torch.autograd.forward_ad", fwd=True),
     # torch.autograd.grad inside the function does not see the levels of torch.func
     Lack("does not require grad and does not have a grad_fn", "the documents of torch.func.grad", fwd=True),
     Lack(
