@@ -4,6 +4,7 @@ planted mistake beside it that is found.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import re
@@ -368,6 +369,22 @@ def test_tangents_that_are_lost_where_the_argument_requires_no_gradient(own: Any
     check_gradient(f, torch.tensor(X), modes="rev", strict=True)
     with pytest.raises(GradientMismatch, match="jvp"):
         check_gradient(f, torch.tensor(X), modes="fwd")
+
+
+@pytest.mark.parametrize("mistake", [0.0, 0.01])
+def test_what_is_in_forward_mode_itself_has_no_forward_mode(mistake: float) -> None:
+    """Torch does not nest forward_ad, nor torch.func in it."""
+    forward_ad = torch.autograd.forward_ad
+
+    def cosine(x: Any) -> Any:
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(x, torch.ones_like(x))
+            return forward_ad.unpack_dual(torch.sin(dual)).tangent + mistake * x.detach()
+
+    with pytest.raises(GradientMismatch) if mistake else contextlib.nullcontext():
+        check_gradient(cosine, torch.tensor(X), strict=True)
+    with pytest.raises(UnsupportedError, match="Nested forward mode"):
+        check_gradient(cosine, torch.tensor(X), modes="fwd")
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.001])

@@ -415,7 +415,7 @@ def test_a_result_alone_has_the_gradient_that_it_has_beside_zeros(unused: str) -
 
 
 def of_ones(ctx: Any, x: Any, g: Any) -> Any:
-    return (2.2 if bool(torch.all(g == 1.0)) else 2.0) * x * g
+    return (3.0 if bool(torch.all(g == 1.0)) else 2.0) * x * g
 
 
 def from_memory(ctx: Any, x: Any, g: Any) -> Any:
@@ -446,10 +446,65 @@ def test_the_cotangent_of_a_sum_is_asked_too(backward: Any, words: str) -> None:
     assert torch.autograd.gradcheck(function.apply, (leaf,), raise_exception=False)
 
 
-def test_a_sparse_gradient_is_right_as_it_is() -> None:
-    places = torch.tensor([1, 0, 1])
-    table = torch.tensor(np.stack([X, 2.0 * X], axis=1))
-    check_gradient(lambda w: torch.nn.functional.embedding(places, w, sparse=True), table, modes="rev")
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (lambda x: x / x, torch.tensor(X)),
+        (
+            lambda x: torch.nn.functional.layer_norm(x, (5,)),
+            1000.0 + 0.1 * torch.arange(20.0).sin().view(4, 5),
+        ),
+        (lambda x: torch.softmax(x, 0), torch.tensor([0.0, 20.0, -10.0, 3.0])),
+        (lambda x: torch.matrix_exp(x), torch.arange(9.0, dtype=torch.float64).sin().view(3, 3)),
+        (lambda x: (3.0 * x.bfloat16()).float() * x, torch.arange(5.0).sin()),
+        (lambda x: torch.nn.functional.embedding(torch.tensor([0, 2]), x, sparse=True), torch.ones(3, 2)),
+    ],
+)
+def test_gradients_that_cancel_add_up_to_what_rounding_leaves(f: Any, x: Any) -> None:
+    """Beside what cancels, and in a function that computes in fewer digits, a case of the sum is found."""
+
+    class Own(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, y: Any) -> Any:
+            return y.clone()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * (8.0 if bool(torch.all(g == 1.0)) else 1.0)
+
+    measured = measure_gradient(f, x, modes="rev")
+    assert measured.verdict is not Verdict.CRASHED
+    assert not measured.wrong
+    mistaken = measure_gradient(lambda x: (f(x), Own.apply(x)), x, modes="rev")
+    assert "NotLinearError" in mistaken.reason
+
+
+def clamped(ctx: Any, x: Any, g: Any) -> Any:
+    return 2.0 * x * torch.clamp(g, -2.2, 2.2)
+
+
+def without_what_is_small(ctx: Any, x: Any, g: Any) -> Any:
+    return 2.0 * x * torch.where(torch.abs(g) < 0.3, 0.0, g)
+
+
+def wrong_the_third_time(ctx: Any, x: Any, g: Any) -> Any:
+    ctx.count += 1
+    return 2.0 * x * g * (1.0 if ctx.count < 3 else 2.0)
+
+
+@pytest.mark.parametrize("backward", [clamped, without_what_is_small, wrong_the_third_time, of_ones])
+def test_what_is_not_linear_is_no_rounding(backward: Any) -> None:
+    function = function_of(backward)
+    with pytest.raises(GradientMismatch, match="is not linear in its cotangent"):
+        check_gradient(
+            lambda x: function.apply(x) + x.sin() ** 2 + x.cos() ** 2, torch.linspace(0.5, 2.0, 24)
+        )
+
+
+def test_a_case_for_the_cotangent_of_a_loss() -> None:
+    function = function_of(of_ones)
+    with pytest.raises(GradientMismatch, match="is not linear in its cotangent"):
+        check_gradient(function.apply, torch.tensor(1.5))
 
 
 def test_what_torch_compiled_for_one_pass_is_not_asked_twice() -> None:
