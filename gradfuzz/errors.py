@@ -40,7 +40,6 @@ __all__ = [
     "InstallError",
     "MissingExtraError",
     "NotDifferentiableError",
-    "NotLinearError",
     "PluginError",
     "PrecisionError",
     "ProgramError",
@@ -105,10 +104,6 @@ class SideEffectError(GradfuzzError):
     """A derivative changes its arguments, or is another one when it is asked a second time, or of one of
     several results alone.
     """
-
-
-class NotLinearError(GradfuzzError):
-    """A gradient is not linear in its cotangent, or raises for that of a sum alone."""
 
 
 class UntraceableError(GradfuzzError):

@@ -14,7 +14,7 @@ import torch.utils.checkpoint
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode, resolve_name
 
-from gradfuzz.errors import NotLinearError, SideEffectError
+from gradfuzz.errors import SideEffectError
 from gradfuzz.libraries.library import (
     ArrayFunction,
     Differentiated,
@@ -78,6 +78,7 @@ _AUTOGRAD = "gradient_by_autograd"
 _WAYS = (
     AskedWay("autograd.grad", "gradients(*followed(f, xs, ws))", inner=_AUTOGRAD),
     AskedWay("autograd.grad (twice)", "second(*followed(f, xs, ws))", inner=_AUTOGRAD),
+    AskedWay("autograd.grad (of the sum)", "of_sum(*followed(f, xs, ws))", inner=_AUTOGRAD),
     AskedWay("autograd.grad(is_grads_batched=True)", "batched(*followed(f, xs, ws))", inner=_AUTOGRAD),
     AskedWay("backward", "backward(*followed(f, xs, ws))", inner=_AUTOGRAD),
     AskedWay(
@@ -217,85 +218,24 @@ def _must_stand_alone(ys: Sequence[Any], xs: Sequence[Any], ws: Sequence[Any]) -
     for k in range(len(ys)):
         alone = gradients([ys[k]], xs, [ws[k]], retain_graph=True)
         rest = [w if j == k else torch.zeros_like(w) for j, w in enumerate(ws)]
-        beside = gradients(ys, xs, rest, retain_graph=True)
-        for one, other in zip(map(_dense, alone), map(_dense, beside), strict=True):
+        for one, other in zip(alone, gradients(ys, xs, rest, retain_graph=True), strict=True):
             known = torch.isfinite(one) & torch.isfinite(other)
             a, b = one[known], other[known]
             room = torch.finfo(one.dtype).eps ** 0.5
             if a.numel() and torch.max(torch.abs(a - b)) > room * torch.max(torch.abs(b)):
-                what = f"the gradient of result {k} alone is another one"
-                raise SideEffectError(f"{what} than beside zeros for the other results")
-
-
-_COARSE = 2.0**-5
-"""A gradient may be rounded to bfloat16 inside, which in few entries may by chance not show."""
-
-_BITS = 32
-"""In fewer nothing is left of a gradient of few entries that cancels."""
-
-_NEIGHBOURS = 16
-"""At so many pairs of cotangents it is seen how far rounding lets a gradient be from linear."""
-
-
-def _must_be_linear(ys: Sequence[Any], xs: Sequence[Any], ws: Sequence[Any], found: Sequence[Any]) -> None:
-    """`NotLinearError` where the gradient of the sum of all results and that for what is left of the weights
-    do not add up to what was `found`. The cotangent of a sum is a single 1, expanded: it lies otherwise in
-    memory.
-
-    Where a gradient cancels, or the function computes in fewer digits, no two gradients add up to the last
-    bit. How far rounding keeps them from it is seen on either side of cotangents that have about the sizes of
-    the weights and are no larger: these are judged, and no case of a backward pass ends among them.
-    """
-
-    def of(cotangents: Sequence[Any]) -> list[Any]:
-        return [_dense(g) for g in gradients(ys, xs, cotangents, retain_graph=True)]
-
-    def error(total: Sequence[Any], one: Sequence[Any], other: Sequence[Any]) -> list[tuple[float, float]]:
-        """By argument, and the size of the parts."""
-        errors = []
-        for g, a, b in zip(total, one, other, strict=True):
-            known = torch.isfinite(g) & torch.isfinite(b)
-            off, sizes = torch.abs(a + b - g)[known], (torch.abs(a) + torch.abs(b))[known]
-            errors.append((float(off.max()), float(sizes.max())) if off.numel() else (0.0, 0.0))
-        return errors
-
-    what = "the gradient for the cotangent of a sum, all ones,"
-    found = [_dense(g) for g in found]
-    rest = of([w - 1.0 for w in ws])
-    try:
-        of_sum = of([torch.ones((), dtype=y.dtype).expand(y.shape) for y in ys])
-    except Exception as raised:
-        raise NotLinearError(f"{what} raises {type(raised).__name__}: {raised}") from raised
-    errors = error(found, of_sum, rest)
-    rounding = [_COARSE * size for _, size in errors]
-    if all(off <= most for (off, _), most in zip(errors, rounding, strict=True)):
-        return
-    rng = torch.Generator().manual_seed(0)
-    for _ in range(_NEIGHBOURS):
-        near = [0.875 * _shuffled(w, rng) for w in ws]
-        moves = [w * torch.empty_like(w).uniform_(-1 / 7, 1 / 7, generator=rng) for w in near]
-        sides = [of([w + side * move for w, move in zip(near, moves, strict=True)]) for side in (1.0, -1.0)]
-        pairs = zip(rounding, error([2.0 * g for g in of(near)], *sides), strict=True)
-        rounding = [max(most, 8.0 * off) for most, (off, _) in pairs]
-    steady = all(map(torch.equal, found, of(ws)))  # else it has an effect of its own
-    if not (steady and all(off <= most for (off, _), most in zip(errors, rounding, strict=True))):
-        raise NotLinearError(f"{what} is not what those for other cotangents add up to")
-
-
-def _shuffled(x: Any, rng: torch.Generator) -> Any:
-    """Its numbers in another order, with other signs."""
-    signs = torch.randint(0, 2, x.shape, generator=rng) * 2.0 - 1.0
-    return x.flatten()[torch.randperm(x.numel(), generator=rng)].reshape(x.shape) * signs.to(x.dtype)
-
-
-def _dense(x: Any) -> Any:
-    """The gradient of an embedding may be sparse."""
-    return x.to_dense() if x.layout is not torch.strided else x
+                beside = "than beside zeros for the other results"
+                raise SideEffectError(f"the gradient of result {k} alone is another one {beside}")
 
 
 def second(ys: Any, xs: Any, ws: Any) -> Any:
     gradients(ys, xs, ws, retain_graph=True)
     return gradients(ys, xs, ws)
+
+
+def of_sum(ys: Any, xs: Any, ws: Any) -> Any:
+    ones = [torch.ones((), dtype=y.dtype).expand(y.shape) for y in ys]  # as sum() has it
+    rest = gradients(ys, xs, [w - one for w, one in zip(ws, ones, strict=True)], retain_graph=True)
+    return [a + b for a, b in zip(rest, gradients(ys, xs, ones), strict=True)]
 
 
 def batched(ys: Any, xs: Any, ws: Any) -> Any:
@@ -476,11 +416,7 @@ class TorchLibrary(Library):
         first = [g.clone() for g in gradients(*about, retain_graph=True)]  # the second may write into it
         if 1 < len(active) <= _ALONE:
             _must_stand_alone(*about)
-        again = gradients(*about, retain_graph=True)
-        is_same = all(torch.equal(_dense(a), _dense(b)) for a, b in zip(first, again, strict=True))
-        if is_same and all(torch.finfo(g.dtype).bits >= _BITS for g in first):
-            _must_be_linear(*about, first)
-        return outputs, [*first, *again]
+        return outputs, [*first, *gradients(*about)]
 
     def derivative_by(
         self, way: AskedWay, f: ArrayFunction, xs: Sequence[Any], wanted: Wanted

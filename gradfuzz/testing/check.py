@@ -97,8 +97,7 @@ def check_gradient(
     asks for the last differentiation, in each sequence of `modes` that ends as it does; those inside are
     taken along fixed directions. A way that is named must exist for the function, "all" leaves it out.
     Without `ways` the framework is asked as usual. A derivative that writes into its arguments, or that is
-    another one when it is asked twice over the same graph, has a side effect, which is wrong. So is one of
-    Torch that does not add up with the gradient of the sum of all results.
+    another one when it is asked twice over the same graph, has a side effect, which is wrong.
 
     `grad` takes the arguments of `f` and returns the gradient, a tuple of gradients where `wrt` has several.
     Where `f` returns anything but one scalar, it takes the cotangent as one more argument, in the form of f's
