@@ -170,7 +170,7 @@ class Large:
             )
         }
         self._arithmetic = _Float64(question.precision)
-        self._known: Recent[tuple[Probe, ...], Truth] = Recent(self._products, 2)
+        self._known: Recent[tuple[Probe, ...], Truth] = Recent(self._along_probes, 2)
 
     def truth(self, asked: Question, *, confirm: bool) -> Truth:
         """The truth of the question or of it along directions."""
@@ -204,7 +204,7 @@ class Large:
         bounds = {name: granted(g, noise[name]) for name, g in gradient.items()}
         return Truth("ok", values, value_bounds, gradient, bounds)
 
-    def _products(self, probes: tuple[Probe, ...]) -> Truth:
+    def _along_probes(self, probes: tuple[Probe, ...]) -> Truth:
         return self.unconfirmed(ProbedQuestion.of(self._question, probes))
 
     def others_taken(self, answer: Answer) -> tuple[float, ...]:
